@@ -1,0 +1,83 @@
+"""Where things are: the project's folders and the user's caches."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from harness.errors import UsageError
+
+__all__ = ["Project", "cache_dir", "find_project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A checkout or a folder of the same shape: `matrix/matrix.toml` marks its root."""
+
+    root: Path
+
+    @property
+    def matrix(self) -> Path:
+        """The matrix file."""
+        return self.root / "matrix" / "matrix.toml"
+
+    @property
+    def locks(self) -> Path:
+        """The committed locks."""
+        return self.root / "matrix" / "locks"
+
+    @property
+    def images(self) -> Path:
+        """The Dockerfile and the table of images."""
+        return self.root / "matrix" / "images"
+
+    @property
+    def releases(self) -> Path:
+        """The release line, as ASV's repository reads it."""
+        return self.root / "matrix" / "line.releases.json"
+
+    @property
+    def benchmarks(self) -> Path:
+        """The ASV suite."""
+        return self.root / "benchmarks"
+
+    @property
+    def asv_config(self) -> Path:
+        """ASV's view of the project."""
+        return self.root / "asv.conf.json"
+
+    @property
+    def results(self) -> Path:
+        """Results in ASV's format, one folder a machine; `runs/` beside them."""
+        return self.root / "results"
+
+    @property
+    def runs(self) -> Path:
+        """Records, one folder a run."""
+        return self.results / "runs"
+
+
+def find_project(start: Path | None = None) -> Project:
+    """The project around a folder (the current one by default).
+
+    Raises:
+        UsageError: No folder upwards has a `matrix/matrix.toml`.
+    """
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "matrix" / "matrix.toml").is_file():
+            return Project(folder)
+    what = f"no matrix/matrix.toml in {here} or above it"
+    raise UsageError(what, why="the command was run outside a checkout of the harness", next_step="cd into the checkout")
+
+
+def cache_dir() -> Path:
+    """The user's cache: catalogues, environments, uv's downloads. `HARNESS_CACHE` moves all of it.
+
+    Environments and uv's cache must share one file system, for uv to hard-link between them.
+    """
+    configured = os.environ.get("HARNESS_CACHE")
+    return Path(configured).resolve() if configured else platformdirs.user_cache_path("torch-harness")
