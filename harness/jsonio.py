@@ -34,7 +34,9 @@ def write_atomic(path: Path, text: str) -> None:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
             temporary = Path(file.name)
             file.write(text)
             file.flush()
@@ -46,7 +48,9 @@ def write_atomic(path: Path, text: str) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
         what = f"{path} cannot be written: {error.strerror or error}"
-        raise StorageError(what, next_step="free some space or mend the folder's permissions, then run the same command again") from error
+        raise StorageError(
+            what, next_step="free some space or mend the folder's permissions, then run the same command again"
+        ) from error
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -71,7 +71,9 @@ def find_project(start: Path | None = None) -> Project:
         if (folder / "matrix" / "matrix.toml").is_file():
             return Project(folder)
     what = f"no matrix/matrix.toml in {here} or above it"
-    raise UsageError(what, why="the command was run outside a checkout of the harness", next_step="cd into the checkout")
+    raise UsageError(
+        what, why="the command was run outside a checkout of the harness", next_step="cd into the checkout"
+    )
 
 
 def cache_dir() -> Path:

@@ -103,8 +103,17 @@ def spawn(
     log.debug("+ %s", shlex.join(command))
     try:
         return subprocess.Popen(
-            command, env=env, cwd=cwd, stdin=stdin, stdout=PIPE, stderr=stderr,
-            text=True, encoding="utf-8", errors="replace", start_new_session=True, pass_fds=tuple(pass_fds),
+            command,
+            env=env,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=PIPE,
+            stderr=stderr,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            pass_fds=tuple(pass_fds),
         )
     except OSError as error:
         raise CommandError(command, f"cannot be started ({error.strerror or error})") from error

@@ -1,0 +1,148 @@
+"""What an index offers for a subject, and which of it fits a target: pure facts about files, before any download."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag, cpython_tags, compatible_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
+
+__all__ = ["OfferedFile", "Target", "best_wheel", "glibc_needed", "host_glibc"]
+
+_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
+# PEP 600: the older names stand for a glibc.
+_LEGACY = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedFile:
+    """One file that an index or a folder offers.
+
+    Attributes:
+        filename: A wheel or a source archive.
+        version: With its local part (`2.13.0+cpu`).
+        source: Where it is offered: `default`, a backend (`cpu`, `cu126`), or `find-links`.
+        size: Bytes, where the index says.
+        uploaded: When, where the index says.
+        sha256: Hexadecimal, where the index says.
+        requires_python: The specifier, or empty.
+        yanked: The reason, or None; empty when yanked without one.
+        url: Where to get it; never written to a committed file.
+    """
+
+    filename: str
+    version: str
+    source: str
+    url: str
+    size: int | None = None
+    uploaded: datetime | None = None
+    sha256: str | None = None
+    requires_python: str = ""
+    yanked: str | None = None
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether it installs without being built."""
+        return self.filename.endswith(".whl")
+
+    @property
+    def tags(self) -> frozenset[Tag]:
+        """The tags of a wheel; none for a source archive or a name that is not one."""
+        if not self.is_wheel:
+            return frozenset()
+        try:
+            return parse_wheel_filename(self.filename)[3]
+        except InvalidWheelFilename:
+            return frozenset()
+
+    @property
+    def public(self) -> str:
+        """The version without its local part, as cells name it."""
+        return Version(self.version).public
+
+    @property
+    def local(self) -> str:
+        """The local part of the version (`cpu`, `cu126`), or empty."""
+        return Version(self.version).local or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a cell's place can run.
+
+    Attributes:
+        python: `(3, 11)`.
+        glibc: `(2, 36)`.
+        machine: `x86_64`, `aarch64`.
+        free_threaded: Whether the interpreter is a free-threaded build.
+    """
+
+    python: tuple[int, int]
+    glibc: tuple[int, int]
+    machine: str = platform.machine()
+    free_threaded: bool = False
+
+    def platforms(self) -> Iterator[str]:
+        """Platform tags, newest first."""
+        major, newest = self.glibc
+        for minor in range(newest, 4, -1):
+            yield f"manylinux_{major}_{minor}_{self.machine}"
+            for name, glibc in _LEGACY.items():
+                if glibc == (major, minor):
+                    yield f"{name}_{self.machine}"
+        yield f"linux_{self.machine}"
+
+    def tags(self) -> list[Tag]:
+        """Every wheel tag that fits, best first."""
+        platforms = list(self.platforms())
+        digits = f"{self.python[0]}{self.python[1]}"
+        abis = [f"cp{digits}t"] if self.free_threaded else [f"cp{digits}m"] if self.python < (3, 8) else None
+        return [
+            *cpython_tags(self.python, abis, platforms),
+            *compatible_tags(self.python, f"cp{digits}", platforms),
+        ]
+
+
+def best_wheel(files: list[OfferedFile], target: Target) -> OfferedFile | None:
+    """The wheel among files of one version that an installer would take, or None."""
+    rank = {tag: n for n, tag in enumerate(target.tags())}
+    fitting = [
+        (min(rank[tag] for tag in file.tags & rank.keys()), file.filename, file)
+        for file in files
+        if file.tags & rank.keys() and python_allowed(file.requires_python, target.python)
+    ]
+    return min(fitting)[2] if fitting else None
+
+
+def python_allowed(specifier: str, python: tuple[int, int]) -> bool:
+    """Whether Requires-Python admits a Python; a malformed one admits all, as installers do."""
+    try:
+        return not specifier or f"{python[0]}.{python[1]}.99" in SpecifierSet(specifier)
+    except InvalidSpecifier:
+        return True
+
+
+def glibc_needed(file: OfferedFile) -> tuple[int, int] | None:
+    """The oldest glibc on which a wheel runs; None when its tags do not say."""
+    needs: list[tuple[int, int]] = []
+    for tag in file.tags:
+        if match := _MANYLINUX.fullmatch(tag.platform):
+            needs.append((int(match[1]), int(match[2])))
+        else:
+            needs += [glibc for name, glibc in _LEGACY.items() if tag.platform.startswith(f"{name}_")]
+    return min(needs) if needs else None
+
+
+def host_glibc() -> tuple[int, int]:
+    """The glibc of this machine; (0, 0) where there is none."""
+    name, version = platform.libc_ver()
+    if name != "glibc":
+        return (0, 0)
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
