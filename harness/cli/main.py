@@ -1,0 +1,109 @@
+"""The `harness` command: finds the subcommand, and is the one place that prints errors and exits."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from harness import __version__
+from harness.errors import ExitCode, HarnessError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["cli", "main"]
+
+#: Each command is a module of its name in harness.cli with a click command of that name; imported when called.
+COMMANDS = {
+    "compare": "A verdict table from stored records.",
+    "env": "Build, list, check and prune environments.",
+    "lock": "Resolve the locks of the declared profiles.",
+    "metrics": "The metrics of the suite, with unit and direction.",
+    "plan": "The cells of a profile: what will be built, what cannot exist and why.",
+    "releases": "The release line: list it, or refresh it from the index.",
+    "run": "Measure the cells of a profile and print what changed.",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is called, so that help is instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Imports one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"harness.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggests the nearest name for an unknown command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS)
+            if near:
+                error.message += f" Perhaps you meant {near[0]!r}."
+            raise
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="harness")
+@click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for every command that is run.")
+def cli(verbose: int) -> None:
+    """Builds PyTorch environments, measures them side by side, and says what changed and how sure it is."""
+    level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("harness").setLevel(level)
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line and exits with a code of `ExitCode`."""
+    sys.exit(_run(args))
+
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
+        result = cli.main(args=args, prog_name="harness", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("\ninterrupted", err=True)
+        return ExitCode.INTERRUPTED
+    except HarnessError as error:
+        click.echo(f"harness: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) had enough.
+        sys.stderr.close()
+        return ExitCode.FINE
+    except Exception as error:  # a bug: the user gets a log to paste instead of a traceback
+        from harness.cli.crash import write_log
+
+        log = write_log(error, args if args is not None else sys.argv[1:])
+        click.echo(
+            f"harness: unexpected {type(error).__name__}: {error}\nThis is a bug. Paste this file into a report: {log}",
+            err=True,
+        )
+        return ExitCode.BUG
+    return result if isinstance(result, int) else ExitCode.FINE
