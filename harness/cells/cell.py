@@ -8,7 +8,7 @@ The grammar of an id, with optional parts in brackets:
     torch1.12.1-py3.10-default-centos7+OMP_NUM_THREADS=1
     torch2.15.0-py3.12-default+slim+numpy==1.26.4+build.DEBUG=1+flag.mkldnn=off+@2026-11-01
 
-A subject whose name ends in a digit is set off by `==` (`lz4==4.0`). Characters of a value that the grammar uses are
+A subject with a digit in its name is set off by `==` (`lz4==4.0`). Characters of a value that the grammar uses are
 percent-encoded.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Self
 from urllib.parse import quote, unquote
 
@@ -25,7 +26,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.errors import UsageError
 
-__all__ = ["HOST", "Cell", "parse_cell_id"]
+__all__ = ["HOST", "Cell", "pairs", "parse_cell_id"]
 
 #: The image of a cell that runs on this machine itself.
 HOST = "host"
@@ -36,12 +37,16 @@ Pairs = tuple[tuple[str, str], ...]
 _RELEASE = r"(?:\d+!)?\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?"
 _SUBJECT = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _WORD = r"[a-z0-9][a-z0-9._]*"
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A backend has no hyphen, so an image may: `default-rocm-wsl`.
+_IMAGE = r"[a-z0-9][a-z0-9._]*(?:-[a-z0-9._]+)*"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# Digits in a subject would run into the release (`torch12.0`: torch 12.0, or torch1 2.0?), hence the two forms.
 _HEAD = re.compile(
-    rf"(?P<subject>{_SUBJECT}?)(?P<set_off>==)?(?P<release>{_RELEASE})"
-    rf"-py(?P<python>3\.\d+(?:\.\d+)?t?)-(?P<backend>{_WORD})(?:-(?P<image>{_WORD}))?"
+    rf"(?:(?P<set_off>{_SUBJECT})==|(?P<plain>[a-z]+(?:-[a-z]+)*))(?P<release>{_RELEASE})"
+    rf"-py(?P<python>3\.(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?t?)-(?P<backend>{_WORD})(?:-(?P<image>{_IMAGE}))?",
+    re.ASCII,
 )
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -78,12 +83,16 @@ class Cell:
         head = _HEAD.fullmatch(self._head())
         if (
             head is None
-            or (head["subject"], head["release"]) != (self.subject, self.release)
+            or (head["set_off"] or head["plain"], head["release"]) != (self.subject, self.release)
             or (head["image"] or HOST) != self.image
+            or _normalised(self.release) != self.release
         ):
             what = f"no cell can be named {self._head()!r}"
-            raise UsageError(what, why="a name, version, backend or image has characters that ids cannot carry")
-        if self.as_of and not _DATE.fullmatch(self.as_of):
+            raise UsageError(
+                what,
+                why="a name, version, backend or image has characters that ids cannot carry, or is not normalised",
+            )
+        if self.as_of and not _is_date(self.as_of):
             what = f"{self.as_of!r} is not a date like 2026-11-01"
             raise UsageError(what)
         for name, pairs, key in (
@@ -100,12 +109,18 @@ class Cell:
             what = f"{name} of a cell must be sorted by name, each named once: {keys}"
             raise UsageError(what)
         for key, value in pairs:
-            if not valid(key) or "\0" in value:
+            if not valid(key):
                 what = f"{key!r} is not a name for {name} of a cell"
                 raise UsageError(what)
+            if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+                what = f"the value of {key} in {name} has characters that no variable can carry: {value!r}"
+                raise UsageError(what)
+            if name == "packages" and value and not _is_version(value):
+                what = f"{value!r} is not a version of {key}"
+                raise UsageError(what, why="a cell names exact versions; an empty one leaves it to the resolver")
 
     def _head(self) -> str:
-        set_off = "==" if self.subject[-1:].isdigit() else ""
+        set_off = "==" if re.search(r"[0-9]", self.subject) else ""
         image = "" if self.image == HOST else f"-{self.image}"
         return f"{self.subject}{set_off}{self.release}-py{self.python}-{self.backend}{image}"
 
@@ -139,9 +154,14 @@ class Cell:
 
     def axes(self) -> dict[str, str]:
         """The cell as axis names and values, for `axis=value` selection and for reports."""
-        axes = {
+        # The axes of every cell come last: a package that is called `image` must not hide one of them.
+        axes = dict(self.packages)
+        axes |= {f"build.{name}": value for name, value in self.build}
+        axes |= {f"env.{name}": value for name, value in self.env}
+        axes |= {f"flag.{name}": value for name, value in self.flags}
+        axes[self.subject] = self.release
+        return axes | {
             "subject": self.subject,
-            self.subject: self.release,
             "release": self.release,
             "python": self.python,
             "backend": self.backend,
@@ -149,11 +169,6 @@ class Cell:
             "slim": str(self.slim).lower(),
             "as_of": self.as_of,
         }
-        axes |= dict(self.packages)
-        axes |= {f"build.{name}": value for name, value in self.build}
-        axes |= {f"env.{name}": value for name, value in self.env}
-        axes |= {f"flag.{name}": value for name, value in self.flags}
-        return axes
 
     def but(self, **changes: object) -> Self:
         """The same cell with some attributes changed."""
@@ -185,15 +200,18 @@ def parse_cell_id(text: str) -> Cell:
     slim, as_of = False, ""
     found: dict[str, dict[str, str]] = {"packages": {}, "build": {}, "flags": {}, "env": {}}
     for modifier in modifiers:
-        if modifier == "slim":
+        if modifier == "slim" and not slim:
             slim = True
-        elif modifier.startswith("@"):
+        elif modifier.startswith("@") and len(modifier) > 1 and not as_of:
             as_of = modifier[1:]
         else:
             kind, name, value = _modifier(text, modifier)
+            if name in found[kind]:
+                what = f"{text!r} names {name} twice"
+                raise UsageError(what)
             found[kind][name] = value
     return Cell(
-        subject=head["subject"],
+        subject=head["set_off"] or head["plain"],
         release=release,
         python=head["python"],
         backend=head["backend"],
@@ -232,3 +250,18 @@ def _normalised(release: str) -> str:
         return str(Version(release))
     except InvalidVersion:
         return release
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False

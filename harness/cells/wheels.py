@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from operator import itemgetter
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.tags import Tag, cpython_tags, compatible_tags
+from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-__all__ = ["OfferedFile", "Target", "best_wheel", "glibc_needed", "host_glibc"]
+__all__ = ["OfferedFile", "Target", "best_wheel", "glibc_needed", "host_glibc", "python_allowed"]
 
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
 # PEP 600: the older names stand for a glibc.
@@ -54,12 +56,7 @@ class OfferedFile:
     @property
     def tags(self) -> frozenset[Tag]:
         """The tags of a wheel; none for a source archive or a name that is not one."""
-        if not self.is_wheel:
-            return frozenset()
-        try:
-            return parse_wheel_filename(self.filename)[3]
-        except InvalidWheelFilename:
-            return frozenset()
+        return _parts(self.filename)[0] if self.is_wheel else frozenset()
 
     @property
     def public(self) -> str:
@@ -102,24 +99,46 @@ class Target:
         """Every wheel tag that fits, best first."""
         platforms = list(self.platforms())
         digits = f"{self.python[0]}{self.python[1]}"
-        abis = [f"cp{digits}t"] if self.free_threaded else [f"cp{digits}m"] if self.python < (3, 8) else None
+        # Named here, for packaging would else look at the interpreter that runs the harness (debug, free-threaded).
+        abis = [f"cp{digits}{'t' if self.free_threaded else 'm' if self.python < (3, 8) else ''}"]
         return [
             *cpython_tags(self.python, abis, platforms),
             *compatible_tags(self.python, f"cp{digits}", platforms),
         ]
 
 
-def best_wheel(files: list[OfferedFile], target: Target) -> OfferedFile | None:
-    """The wheel among files of one version that an installer would take, or None."""
-    rank = {tag: n for n, tag in enumerate(target.tags())}
-    fitting = [
-        (min(rank[tag] for tag in file.tags & rank.keys()), file.filename, file)
-        for file in files
-        if file.tags & rank.keys() and python_allowed(file.requires_python, target.python)
-    ]
-    return min(fitting)[2] if fitting else None
+def best_wheel(files: Sequence[OfferedFile], target: Target) -> OfferedFile | None:
+    """The wheel among files of one version that an installer would take, or None.
+
+    One that was not yanked goes first, then the tag that says most, then the newest build, then the first offered.
+    """
+    ranks = _ranks(target)
+    fitting: list[tuple[tuple[bool, int, tuple[int, str]], OfferedFile]] = []
+    for file in files:
+        tags, build = _parts(file.filename)
+        rank = min((ranks[tag] for tag in tags if tag in ranks), default=None)
+        if rank is not None and python_allowed(file.requires_python, target.python):
+            fitting.append(((file.yanked is None, -rank, build), file))
+    # max gives the first of equals.
+    return max(fitting, key=itemgetter(0))[1] if fitting else None
 
 
+@lru_cache(maxsize=256)
+def _ranks(target: Target) -> Mapping[Tag, int]:
+    return {tag: rank for rank, tag in enumerate(target.tags())}
+
+
+@lru_cache(maxsize=16384)
+def _parts(filename: str) -> tuple[frozenset[Tag], tuple[int, str]]:
+    # A plan asks for the same few thousand names again and again. A build is (number, suffix); (-1, "") without one.
+    try:
+        _, _, build, tags = parse_wheel_filename(filename)
+    except InvalidWheelFilename:
+        return frozenset(), (-1, "")
+    return tags, build or (-1, "")
+
+
+@lru_cache(maxsize=1024)
 def python_allowed(specifier: str, python: tuple[int, int]) -> bool:
     """Whether Requires-Python admits a Python; a malformed one admits all, as installers do."""
     try:
