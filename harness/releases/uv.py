@@ -1,0 +1,176 @@
+"""Runs uv's resolver: a clean environment, a scratch folder, and its errors in a sentence."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from harness import proc
+from harness.errors import ResolveError
+from harness.releases.sources import Source, index_environment, scrub
+
+__all__ = ["Uv", "compile_pylock", "uv_environment"]
+
+#: Seconds for one resolution; a cold cache and a slow index take a minute.
+TIMEOUT = 900.0
+
+# Variables that change what uv chooses. A lock must not depend on who resolves it, so the cell alone says these things.
+_CHOICES = frozenset(
+    {
+        "UV_BUILD_CONSTRAINT",
+        "UV_CONSTRAINT",
+        "UV_EXCLUDE",
+        "UV_EXCLUDE_NEWER",
+        "UV_EXCLUDE_NEWER_PACKAGE",
+        "UV_FORK_STRATEGY",
+        "UV_NO_BINARY",
+        "UV_NO_BINARY_PACKAGE",
+        "UV_NO_BUILD",
+        "UV_NO_BUILD_PACKAGE",
+        "UV_OVERRIDE",
+        "UV_PRERELEASE",
+        "UV_PROJECT",
+        "UV_PYTHON",
+        "UV_REQUIRE_HASHES",
+        "UV_RESOLUTION",
+        "UV_SYSTEM_PYTHON",
+        "UV_TORCH_BACKEND",
+        "UV_WORKING_DIR",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "PYTHONHOME",
+    }
+)
+_MARK = re.compile(r"^\W*(?P<kind>error|cause|hint|warning)?:?\s*(?P<text>.*)$")
+_NETWORK = ("Failed to fetch", "Request failed", "error sending request", "client error", "HTTP status")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uv:
+    """How uv is run.
+
+    Attributes:
+        sources: What it asks for packages.
+        cache: The user's cache folder; uv's own lies in it unless `UV_CACHE_DIR` says otherwise.
+        environ: The environment from which it takes proxies, certificates and credentials.
+        offline: Whether it may use only what is in its cache.
+    """
+
+    sources: Sequence[Source]
+    cache: Path
+    environ: Mapping[str, str]
+    offline: bool = False
+
+
+def uv_environment(uv: Uv) -> dict[str, str]:
+    """The environment of a uv process: this machine's access to the network, and nothing that changes its choices."""
+    kept = {name: value for name, value in uv.environ.items() if name not in _CHOICES}
+    kept = index_environment(uv.sources, kept)
+    kept.setdefault("UV_CACHE_DIR", str(uv.cache / "uv"))
+    kept |= {"UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
+    return kept
+
+
+def compile_pylock(
+    uv: Uv,
+    requirements: Sequence[str],
+    *,
+    label: str,
+    python: str,
+    platform: str,
+    as_of: str = "",
+    undated: Sequence[str] = (),
+    excludes: Sequence[str] = (),
+) -> str:
+    """Resolves requirements for one Python and platform into the text of a `pylock.toml`.
+
+    Args:
+        uv: How uv is run.
+        requirements: What is wanted.
+        label: What errors call the whole: the id of a cell.
+        python: `3.11`, `3.11.7` or `3.13t`.
+        platform: As uv names it.
+        as_of: The last day (UTC) whose uploads are seen; empty for all.
+        undated: Packages that are seen whatever their date.
+        excludes: Packages that are left out, with what only they need.
+
+    Raises:
+        ResolveError: There is no solution, or the indexes cannot be asked.
+    """
+    from uv import find_uv_bin  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="harness-lock-") as scratch:
+        folder = Path(scratch)
+        output = folder / "pylock.toml"
+        arguments = ["pip", "compile", "-", "--format", "pylock.toml", "-o", str(output), "--no-header"]
+        arguments += ["--no-annotate", "--python-platform", platform]
+        # uv resolves for a free-threaded Python only with one in hand; for the others any interpreter serves.
+        arguments += ["--python", python] if python.endswith("t") else ["--python", sys.executable]
+        arguments += [] if python.endswith("t") else ["--python-version", python]
+        if as_of:
+            arguments += ["--exclude-newer", _end_of_day(as_of)]
+            for name in sorted(set(undated)):
+                arguments += ["--exclude-newer-package", f"{name}=false"]
+        if excludes:
+            list_of_excludes = folder / "excludes.txt"
+            list_of_excludes.write_text("".join(f"{name}\n" for name in sorted(excludes)), encoding="utf-8")
+            arguments += ["--excludes", str(list_of_excludes)]
+        if uv.offline:
+            arguments.append("--offline")
+        try:
+            proc.run(
+                [find_uv_bin(), *arguments],
+                env=uv_environment(uv),
+                cwd=folder,
+                stdin="".join(f"{requirement}\n" for requirement in requirements),
+                timeout=TIMEOUT,
+            )
+        except proc.CommandError as error:
+            raise _explained(error, label, uv.offline) from None
+        return output.read_text(encoding="utf-8")
+
+
+def _end_of_day(day: str) -> str:
+    # A bare date would mean midnight in the zone of this machine, and another lock on another continent.
+    return f"{date.fromisoformat(day) + timedelta(days=1)}T00:00:00Z"
+
+
+def _explained(error: proc.CommandError, label: str, offline: bool) -> ResolveError:
+    told: dict[str, list[str]] = {"error": [], "cause": [], "hint": [], "warning": []}
+    kind = "warning"
+    for line in scrub(error.stderr).splitlines():
+        match = _MARK.match(line)
+        if match is None or not match["text"]:
+            continue
+        if match["kind"]:
+            kind = match["kind"]
+            told[kind].append(match["text"])
+        elif told[kind]:
+            told[kind][-1] += f" {match['text']}"
+    causes = told["error"] + told["cause"]
+    text = " ".join(causes)
+    if any(sign in text for sign in _NETWORK):
+        shown = next((cause for cause in causes if cause.startswith("Failed to fetch")), causes[0])
+        what = f"{label}: uv could not ask an index: {_short(shown)}"
+        return ResolveError(
+            what, why=_short(causes[-1]), next_step="try again when the index can be reached; what was read is kept"
+        )
+    if "No solution found" in text:
+        reason = next((cause for cause in causes if "No solution found" not in cause), text)
+        what = f"{label}: its packages do not fit together: {_short(reason.partition(', we can conclude')[0])}"
+        next_step = "`harness plan` says which cells exist; `+@DATE` in a cell's id moves the date of its packages"
+        if offline:
+            next_step = "run the same command once with the network, which fills uv's cache"
+        return ResolveError(what, why=_short(" ".join(told["hint"])), next_step=next_step)
+    what = f"{label}: uv failed: {_short(text) or error.reason}"
+    return ResolveError(what, why=_short(" ".join(told["hint"])), next_step="-v shows the command that was run")
+
+
+def _short(text: str, limit: int = 300) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
