@@ -1,0 +1,80 @@
+"""The verdict on one row: six words and the reason for them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness.statistics.comparison import Comparison
+
+__all__ = ["DEFAULT_FLOOR", "MINIMUM_ROUNDS", "Judgement", "Verdict", "judge"]
+
+#: The smallest change of a ratio that matters, unless the metric says otherwise.
+DEFAULT_FLOOR = 0.03
+
+#: Two replicates that a coarse clock makes equal would have an interval of no width.
+MINIMUM_ROUNDS = 3
+
+
+class Verdict(StrEnum):
+    """What a row of a table says about the candidate."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    #: Shown to lie within the floor: a statement, not a failure to find something.
+    SAME = "same"
+    UNDECIDED = "undecided"
+    #: The two sides cannot be set against each other.
+    INCOMPARABLE = "incomparable"
+    #: The candidate fails where the baseline ran.
+    BROKEN = "broken"
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the candidate is worse."""
+        return self in {Verdict.SLOWER, Verdict.BROKEN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict and why; the reason is empty where the interval says it all."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+def judge(comparison: Comparison, floor: float = DEFAULT_FLOOR) -> Judgement:
+    """The verdict that a comparison carries.
+
+    Slower and faster need both an interval that excludes no change and an estimate that reaches the floor. Same needs
+    the whole interval within the floor, which is an equivalence test at the interval's level (Schuirmann 1987, "A
+    comparison of the two one-sided tests procedure and the power approach", J. Pharmacokin. Biopharm. 15). The floor
+    is a factor: with 3 %, from 1 / 1.03 to 1.03.
+
+    Raises:
+        ValueError: The floor is negative or not finite.
+    """
+    if not (math.isfinite(floor) and floor >= 0):
+        what = f"a floor is a share of 0 or more, not {floor}"
+        raise ValueError(what)
+    if comparison.rounds < MINIMUM_ROUNDS:
+        rounds = f"{comparison.rounds} round{'s' if comparison.rounds > 1 else ''}"
+        return Judgement(verdict=Verdict.UNDECIDED, reason=f"{rounds} of at least {MINIMUM_ROUNDS}")
+    limit = 1 + floor
+    if comparison.excludes_no_change and not 1 / limit < comparison.ratio < limit:
+        return Judgement(verdict=Verdict.SLOWER if comparison.ratio < 1 else Verdict.FASTER)
+    if 1 / limit <= comparison.low and comparison.high <= limit:
+        return Judgement(verdict=Verdict.SAME)
+    return Judgement(verdict=Verdict.UNDECIDED, reason=_why_undecided(comparison, floor))
+
+
+def _why_undecided(comparison: Comparison, floor: float) -> str:
+    share = f"{100 * floor:.3g} %"
+    if comparison.excludes_no_change:
+        return f"a change, but not shown to reach or to stay below {share}"
+    if comparison.low >= 1 / (1 + floor):
+        return f"a slowdown of {share} is excluded, a speedup is not"
+    if comparison.high <= 1 + floor:
+        return f"a speedup of {share} is excluded, a slowdown is not"
+    return f"too noisy to tell {share} from none"

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.statistics.looks import DEFAULT_LOOKS, Looks
+
+
+@given(st.integers(1, 30), st.integers(0, 60), st.integers(1, 6))
+def test_looks_between_two_numbers_of_rounds(first, more, count):
+    looks = Looks.between(first, first + more, count)
+    assert looks.rounds[-1] == looks.budget == first + more
+    assert len(looks.rounds) <= count
+    if count > 1:
+        assert looks.rounds[0] == first
+
+
+@given(st.integers(1, 300), st.floats(0.001, 0.2))
+def test_all_looks_at_all_rows_spend_no_more_than_alpha(rows, alpha):
+    spent = sum(rows * (1 - DEFAULT_LOOKS.level(rows=rows, rounds=look, alpha=alpha)) for look in DEFAULT_LOOKS.rounds)
+    assert spent == pytest.approx(alpha)
+
+
+def test_rounds_past_the_plan_are_paid_for_one_by_one():
+    assert [DEFAULT_LOOKS.charged(rounds) for rounds in (6, 7, 12, 13, 15)] == [3, 3, 3, 4, 6]
+
+
+def test_the_next_look():
+    assert [DEFAULT_LOOKS.following(rounds) for rounds in (0, 6, 7, 11, 12)] == [6, 9, 9, 12, None]
+
+
+@pytest.mark.parametrize("rounds", [(), (0, 3), (6, 6), (9, 6)])
+def test_a_schedule_ascends(rounds):
+    with pytest.raises(ValueError, match="ascending"):
+        Looks(rounds)
+
+
+@pytest.mark.parametrize(("first", "last", "count"), [(0, 3, 2), (6, 5, 2), (3, 6, 0)])
+def test_no_schedule_between(first, last, count):
+    with pytest.raises(ValueError, match="looks from"):
+        Looks.between(first, last, count)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 5])
+def test_alpha_is_a_probability(alpha):
+    with pytest.raises(ValueError, match="alpha lies"):
+        DEFAULT_LOOKS.level(rows=3, rounds=6, alpha=alpha)
