@@ -1,0 +1,285 @@
+"""Measured values as plain ASV results, which `asv show`, `compare` and `publish` read like those of `asv run`.
+
+One sample is stored for each measured process: the median of what it saw. ASV treats samples as independent, and those
+of one process are not; with all of them its `compare` would call a third of unchanged pairs different. Every single
+value stays in the run's own records.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import logging
+import math
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, assert_never
+
+from harness.asv_plugin import naming
+from harness.asv_plugin.history import History
+from harness.asv_plugin.machine import Machine
+from harness.asv_plugin.suite import Suite
+from harness.cells.cell import Cell
+from harness.errors import StorageError
+from harness.jsonio import write_atomic
+from harness.releases.line import Line, commit_id
+
+__all__ = ["Outcome", "StoredBenchmark", "Written", "write_results"]
+
+log = logging.getLogger(__name__)
+# ASV reads every .json under the results folder, so nothing else there may be called that.
+_LOCK = "asv.lock"
+
+
+class Outcome(StrEnum):
+    """What ASV can say of a benchmark that was asked for."""
+
+    MEASURED = "measured"
+    #: It cannot run in this cell: ASV's NaN, shown as n/a.
+    SKIPPED = "skipped"
+    #: It raised, crashed, or ran out of time or memory: ASV's null, shown as failed.
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBenchmark:
+    """What was seen of one benchmark with one set of parameters in one cell.
+
+    Attributes:
+        name: The benchmark, as ASV names it.
+        params: The values of its parameters, as ASV writes them (their `repr`); empty without parameters.
+        version: The version of its code.
+        outcome: Whether there are values.
+        processes: The values that each measured process saw, in ASV's unit; not empty when measured.
+        number: Calls in each value.
+        started_at: When the first process began, with a time zone.
+        seconds: Wall time of all processes together.
+    """
+
+    name: str
+    params: tuple[str, ...] = ()
+    version: str = "1"
+    outcome: Outcome = Outcome.MEASURED
+    processes: tuple[tuple[float, ...], ...] = ()
+    number: int = 1
+    started_at: datetime
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What `write_results` did.
+
+    Attributes:
+        path: The results file.
+        set_aside: Where an unreadable file of that name was moved, or None.
+        left_out: Benchmarks that were not stored, since the suite has another version of them, or none.
+    """
+
+    path: Path
+    set_aside: Path | None = None
+    left_out: tuple[str, ...] = ()
+
+
+def write_results(
+    results: Path, *, machine: Machine, cell: Cell, line: Line, suite: Suite, measured: Iterable[StoredBenchmark]
+) -> Written:
+    """Adds what was measured in a cell to ASV's results; other benchmarks and parameters there stay as they are.
+
+    Also writes `benchmarks.json`, without which ASV ignores the results, and the machine's `machine.json` once. A file
+    that cannot be read is kept beside its place under another name, and a new one takes its place.
+
+    Args:
+        results: The results folder.
+        machine: This machine.
+        cell: The cell.
+        line: The release line, for the commit id and its date.
+        suite: Every benchmark, from `discover`.
+        measured: At most one for each benchmark and parameters; a later one replaces an earlier.
+
+    Raises:
+        UsageError: The cell's release is not in the line.
+        StorageError: The files cannot be written, or the file belongs to another cell.
+    """
+    history, commit = History(line), commit_id(cell.subject, cell.release)
+    date = history.milliseconds(commit)
+    path = results / naming.result_file(machine.machine, commit, cell)
+    with _locked(results):
+        _write_machine(results, machine)
+        _write_suite(results, suite)
+        stored, set_aside = _open(path, machine, cell, commit, date)
+        left_out = _add(stored, suite, measured)
+        _save(stored, path)
+    return Written(path=path, set_aside=set_aside, left_out=left_out)
+
+
+@contextlib.contextmanager
+def _locked(results: Path) -> Iterator[None]:
+    from filelock import FileLock  # noqa: PLC0415  # pulls asyncio
+
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(results / _LOCK)
+        lock.acquire()
+    except OSError as error:
+        what = f"{results} cannot be written: {error.strerror or error}"
+        raise StorageError(what, next_step="mend the folder's permissions, then run the same command again") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _write_machine(results: Path, machine: Machine) -> None:
+    path = results / machine.machine / "machine.json"
+    wanted: dict[str, Any] = {**machine.fields(), "version": 1}
+    if _json(path) != wanted:
+        write_atomic(path, json.dumps(wanted, indent=4, sort_keys=True))
+
+
+def _write_suite(results: Path, suite: Suite) -> None:
+    from asv.benchmarks import Benchmarks  # noqa: PLC0415  # heavy
+
+    path = results / "benchmarks.json"
+    wanted: dict[str, Any] = {**suite, "version": Benchmarks.api_version}
+    if _json(path) != wanted:
+        write_atomic(path, json.dumps(wanted, indent=4, sort_keys=True))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _open(path: Path, machine: Machine, cell: Cell, commit: str, date: int) -> tuple[Any, Path | None]:
+    """ASV's object for the file, with what it has already, and where an unreadable one went."""
+    from asv.results import Results  # noqa: PLC0415  # heavy
+
+    requirements = naming.asv_requirements(cell)
+    variables = {name: value for (_, name), value in naming.asv_variables(cell).items()}
+    params = {**machine.fields(), "python": cell.python, **requirements}
+    stored = Results(params, requirements, commit, date, cell.python, naming.asv_name(cell), variables)
+    if not path.exists():
+        return stored, None
+    old = _readable(path)
+    if old is None:
+        return stored, _set_aside(path)
+    found = (old["commit_hash"], old["python"], old["requirements"], old.get("env_vars", {}))
+    if found != (commit, cell.python, requirements, variables):
+        what = f"{path} holds results of another cell than {cell.id}"
+        raise StorageError(
+            what,
+            why="ASV's file names leave characters out, and two cells came out alike",
+            next_step="change a value of the cell so that its name differs, or move that file away",
+        )
+    stored.load_data(str(path.parents[1]))
+    return stored, None
+
+
+def _readable(path: Path) -> Mapping[str, Any] | None:
+    from asv.results import Results  # noqa: PLC0415  # heavy
+    from asv.util import UserError  # noqa: PLC0415
+
+    try:
+        Results.load(str(path))
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (UserError, ValueError, TypeError, AttributeError, LookupError):
+        return None
+    except OSError as error:
+        what = f"{path} cannot be read: {error.strerror or error}"
+        raise StorageError(what, next_step="mend the file's permissions, then run the same command again") from error
+    return found if isinstance(found, dict) else None
+
+
+def _set_aside(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.corrupt{number or ''}") for number in itertools.count())
+    place = next(name for name in names if not name.exists())
+    try:
+        path.rename(place)
+    except OSError as error:
+        what = f"{path} is not a results file, and cannot be moved away: {error.strerror or error}"
+        raise StorageError(what, next_step="move it away by hand, then run the same command again") from error
+    log.warning("%s is not a readable results file; it is kept as %s, and a new one is begun", path, place.name)
+    return place
+
+
+def _add(stored: Any, suite: Suite, measured: Iterable[StoredBenchmark]) -> tuple[str, ...]:
+    grouped: dict[str, dict[tuple[str, ...], StoredBenchmark]] = {}
+    left_out: dict[str, None] = {}
+    for one in measured:
+        known = suite.get(one.name)
+        if known is None or known["version"] != one.version or one.params not in _combinations(known):
+            left_out[one.name] = None
+        else:
+            grouped.setdefault(one.name, {})[one.params] = one
+    for name, by_params in grouped.items():
+        _add_benchmark(stored, suite[name], by_params)
+    for name in left_out:
+        log.warning("%s: not stored, since the suite has another version of it, or none", name)
+    return tuple(left_out)
+
+
+def _combinations(benchmark: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    # In ASV's order; one empty combination where there are no parameters.
+    return list(itertools.product(*benchmark["params"]))
+
+
+def _add_benchmark(
+    stored: Any, benchmark: Mapping[str, Any], by_params: Mapping[tuple[str, ...], StoredBenchmark]
+) -> None:
+    from asv.runner import BenchmarkResult  # noqa: PLC0415  # heavy
+
+    combinations = _combinations(benchmark)
+    # NaN for what was not asked for now, as ASV itself writes; `add_result` puts older values there.
+    rows = [_row(by_params[c]) if c in by_params else (math.nan, None, None) for c in combinations]
+    stored.add_result(
+        benchmark,
+        BenchmarkResult(
+            result=[row[0] for row in rows],
+            samples=[row[1] for row in rows],
+            number=[row[2] for row in rows],
+            errcode=0,
+            stderr="",
+            profile=None,
+        ),
+        started_at=min(one.started_at for one in by_params.values()),
+        duration=sum(one.seconds for one in by_params.values()),
+        record_samples=True,
+        selected_idx={place for place, combination in enumerate(combinations) if combination in by_params},
+    )
+
+
+def _row(one: StoredBenchmark) -> tuple[float | None, Sequence[float] | None, int | None]:
+    """ASV's result, samples and number; the result of samples is a mere mark, ASV computes it and its interval."""
+    match one.outcome:
+        case Outcome.MEASURED:
+            medians = [statistics.median(values) for values in one.processes if values]
+            if not medians:
+                return None, None, None
+            return 0.0, medians, one.number
+        case Outcome.SKIPPED:
+            return math.nan, None, None
+        case Outcome.FAILED:
+            return None, None, None
+        case _:
+            assert_never(one.outcome)
+
+
+def _save(stored: Any, path: Path) -> None:
+    # ASV writes in place; a copy elsewhere is renamed into place, so that a kill never leaves half a file.
+    try:
+        with tempfile.TemporaryDirectory(prefix="harness-results-") as folder:
+            stored.save(folder)
+            text = Path(folder, path.parent.name, path.name).read_text(encoding="utf-8")
+    except OSError as error:
+        what = f"results of {path.name} cannot be prepared: {error.strerror or error}"
+        raise StorageError(what, next_step="free some space, then run the same command again") from error
+    write_atomic(path, text)
