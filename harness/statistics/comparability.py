@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["RULES", "Difference", "Gravity", "Rule", "blocking", "comparability"]
+from harness.cells.cell import Cell
+
+__all__ = ["RULES", "Difference", "Gravity", "Rule", "blocking", "comparability", "factors_between"]
 
 Facts = Mapping[str, object]
 
@@ -16,6 +18,8 @@ class Gravity(StrEnum):
 
     BLOCKS = "blocks"
     WARNS = "warns"
+    #: It comes with a factor in which the cells differ on purpose.
+    EXPECTED = "expected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +29,8 @@ class Rule:
     Attributes:
         fact: Where it stands in the facts: keys joined by dots.
         title: What a report calls it.
-        gravity: What a difference does.
-        factors: The axes of a cell that excuse it: a difference that was asked for is not an accident.
+        gravity: What a difference does, unless it is expected.
+        factors: The axes of a cell that explain it; one that ends in a dot stands for all of its kind (`env.`).
     """
 
     fact: str
@@ -39,12 +43,13 @@ class Rule:
 class Difference:
     """A fact that differs between the sides."""
 
-    rule: Rule
+    title: str
+    gravity: Gravity
     baseline: object
     candidate: object
 
     def __str__(self) -> str:
-        return f"{self.rule.title}: {_shown(self.baseline)} against {_shown(self.candidate)}"
+        return f"{self.title}: {_shown(self.baseline)} against {_shown(self.candidate)}"
 
 
 def _block(fact: str, title: str, *factors: str) -> Rule:
@@ -55,33 +60,44 @@ def _warn(fact: str, title: str, *factors: str) -> Rule:
     return Rule(fact=fact, title=title, gravity=Gravity.WARNS, factors=factors)
 
 
-#: Facts under `host.` describe the machine, those under `process.` the measured process.
+_SETTINGS = ("env.", "flag.", "backend", "image")
+_SUBJECT = ("release", "build.")
+
+#: Facts under `host` describe the machine, those under `process` are the probe's, from inside the measured process.
 RULES: tuple[Rule, ...] = (
     _block("host.machine", "machine", "machine"),
     _block("host.cpu", "processor", "machine"),
     _block("host.instruction_set", "instruction set of the processor", "machine"),
-    _block("host.cpus", "processors that may be used", "machine", "affinity"),
+    _block("host.cpus", "number of processors", "machine"),
     _block("host.quota", "processor quota of the control group", "machine"),
-    _block("process.threads", "threads", "env.", "flag.", "backend", "image"),
-    _block("process.capability", "instruction set in use", "env.", "flag.", "backend", "release", "build."),
-    _block("process.device", "device", "machine", "env.", "backend"),
-    _block("process.allocator", "allocator thresholds", "env."),
+    _block("process.affinity", "processors that may be used", "machine", *_SETTINGS),
+    _block("process.flags.num_threads", "threads", "machine", *_SETTINGS, *_SUBJECT),
+    _block("process.cpu_capability", "instruction set in use", "machine", *_SETTINGS, *_SUBJECT),
+    _block("process.cuda_available", "whether a GPU can be used", "machine", *_SETTINGS, *_SUBJECT),
+    _block("process.environment.MALLOC_TRIM_THRESHOLD_", "allocator's trim threshold", "env."),
+    _block("process.environment.MALLOC_MMAP_THRESHOLD_", "allocator's mmap threshold", "env."),
+    _block("process.environment.LD_PRELOAD", "preloaded libraries", "env.", "slim"),
     _block("benchmarks", "version of the benchmark suite"),
     _warn("host.governor", "frequency governor", "machine"),
     _warn("host.smt", "simultaneous multithreading", "machine"),
     _warn("host.kernel", "kernel", "machine"),
     _warn("host.memory", "memory", "machine"),
-    _warn("host.glibc", "C library", "machine", "image"),
-    _warn("process.python", "Python", "python", "image"),
-    _warn("process.scheduler", "scheduling class"),
+    _warn("process.python.version", "Python", "python", "image"),
+    _warn("process.python.glibc", "C library", "machine", "image"),
     _warn("harness", "version of the harness"),
 )
+
+
+def factors_between(baseline: Cell, candidate: Cell) -> frozenset[str]:
+    """The axes in which two cells differ on purpose, named as in `Cell.axes`."""
+    ours, theirs = baseline.axes(), candidate.axes()
+    return frozenset(axis for axis in ours.keys() | theirs.keys() if ours.get(axis) != theirs.get(axis))
 
 
 def comparability(
     baseline: Facts, candidate: Facts, *, asked_for: Collection[str] = (), rules: Collection[Rule] = RULES
 ) -> tuple[Difference, ...]:
-    """The differences that were not asked for, those that block first.
+    """How two sides differ beside what is compared: what blocks first, then what warns, then what was expected.
 
     A fact that one side lacks is not held against it: records outlive the harness that wrote them, and an absent fact
     is no difference. Both sides lacking everything is for the caller to refuse.
@@ -89,22 +105,22 @@ def comparability(
     Args:
         baseline: Nested mappings of facts.
         candidate: The same for the other side.
-        asked_for: Names of the axes in which the cells differ on purpose (`backend`, `env.OMP_NUM_THREADS`), or
-            `machine` where two machines are compared.
+        asked_for: The axes in which the sides differ on purpose: `factors_between` the cells, and `machine` where two
+            machines are compared.
         rules: What must agree.
     """
     found = []
     for rule in rules:
         ours, theirs = _fact(baseline, rule.fact), _fact(candidate, rule.fact)
-        if ours is None or theirs is None or ours == theirs or _excused(rule, asked_for):
-            continue
-        found.append(Difference(rule=rule, baseline=ours, candidate=theirs))
-    return tuple(sorted(found, key=lambda difference: difference.rule.gravity is not Gravity.BLOCKS))
+        if ours is not None and theirs is not None and ours != theirs:
+            gravity = Gravity.EXPECTED if _explained(rule, asked_for) else rule.gravity
+            found.append(Difference(title=rule.title, gravity=gravity, baseline=ours, candidate=theirs))
+    return tuple(sorted(found, key=lambda difference: list(Gravity).index(difference.gravity)))
 
 
 def blocking(differences: Collection[Difference]) -> str:
     """Why two sides must not be compared, in one line; empty where nothing forbids it."""
-    return "; ".join(str(difference) for difference in differences if difference.rule.gravity is Gravity.BLOCKS)
+    return "; ".join(str(difference) for difference in differences if difference.gravity is Gravity.BLOCKS)
 
 
 def _fact(facts: Facts, path: str) -> object:
@@ -116,8 +132,7 @@ def _fact(facts: Facts, path: str) -> object:
     return value
 
 
-def _excused(rule: Rule, asked_for: Collection[str]) -> bool:
-    """A factor that ends in a dot stands for every axis of that kind (`env.` for any variable)."""
+def _explained(rule: Rule, asked_for: Collection[str]) -> bool:
     return any(
         axis.startswith(factor) if factor.endswith(".") else axis == factor
         for axis in asked_for

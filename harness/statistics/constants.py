@@ -5,6 +5,7 @@ A process that answers the same every time needs no interval; two processes a si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from harness.statistics.comparison import Comparison, exact_comparison
@@ -17,9 +18,9 @@ EXACT_ROUNDS = 2
 
 
 def constant_of(processes: Sequence[Sequence[float]]) -> float | None:
-    """The one value of all samples of all processes of a side; None where they vary."""
+    """The one value of all samples of all processes of a side; None where they vary or are not finite."""
     seen = {value for values in processes for value in values}
-    return seen.pop() if len(seen) == 1 else None
+    return seen.pop() if len(seen) == 1 and all(map(math.isfinite, seen)) else None
 
 
 def is_binary(processes: Sequence[Sequence[float]]) -> bool:

@@ -32,7 +32,7 @@ class Looks:
 
     @classmethod
     def between(cls, first: int, last: int, count: int = 3) -> Self:
-        """At most `count` looks, evenly from the first to the last number of rounds.
+        """At most `count` looks, spread evenly from the first to the last number of rounds.
 
         Raises:
             ValueError: `last` is smaller than `first`, or `first` or `count` is smaller than 1.
@@ -44,6 +44,18 @@ class Looks:
             return cls((last,))
         step = (last - first) / (count - 1)
         return cls(tuple(sorted({first + round(step * index) for index in range(count)})))
+
+    @classmethod
+    def every(cls, first: int, last: int, batch: int) -> Self:
+        """A look after the first rounds and after each batch of further ones, the last batch perhaps a smaller one.
+
+        Raises:
+            ValueError: `last` is smaller than `first`, or `first` or `batch` is smaller than 1.
+        """
+        if not 1 <= first <= last or batch < 1:
+            what = f"no looks from {first} to {last} rounds by {batch}"
+            raise ValueError(what)
+        return cls((*range(first, last, batch), last))
 
     @property
     def budget(self) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
 from harness.errors import ExitCode
+from harness.measurement.metrics import Direction, Metric, value
 from harness.measurement.records import BenchmarkId, Record
 from harness.statistics.comparison import Comparison, compare
 from harness.statistics.constants import constant_of, is_binary, judge_constants, judge_flips
@@ -17,33 +17,10 @@ from harness.statistics.outcomes import Outcome, Side, judge_outcomes, side_of
 from harness.statistics.replicates import Timed, oriented_log_ratio
 from harness.statistics.verdict import Judgement, Verdict, judge
 
-__all__ = ["ComparedMetric", "SkippedRow", "VerdictRow", "VerdictTable", "verdict_table"]
+__all__ = ["SkippedRow", "VerdictRow", "VerdictTable", "verdict_table"]
 
 #: The chance that a table has of any false slower or faster.
 DEFAULT_ALPHA = 0.05
-
-
-class ComparedMetric(Protocol):
-    """What a verdict has to know of a metric; `harness.measurement.metrics.Metric` has it."""
-
-    @property
-    def name(self) -> str:
-        """What a row is called."""
-
-    @property
-    def unit(self) -> str:
-        """Of its values."""
-
-    @property
-    def direction(self) -> str:
-        """`higher` or `lower`: which is better."""
-
-    @property
-    def floor(self) -> float:
-        """The smallest change that matters, as a share."""
-
-    def value(self, measured: float, params: Sequence[str]) -> float:
-        """A sample as ASV measured it, in the metric's own unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +109,7 @@ class VerdictTable:
 
 def verdict_table(
     records: Iterable[Record],
-    metrics: Mapping[str, ComparedMetric],
+    metrics: Iterable[Metric],
     *,
     baseline: int = 0,
     candidate: int = 1,
@@ -147,14 +124,15 @@ def verdict_table(
 
     Args:
         records: Of any sides; others than the two are left aside.
-        metrics: By the benchmark's name; benchmarks without one are left aside.
+        metrics: What is compared; records of other benchmarks are left aside.
         baseline: The side that is compared against.
         candidate: The side that is judged.
         alpha: The chance that the table may have of any false slower or faster.
         looks: When the table is looked at: by default after 6, 9 and 12 rounds.
         blocked: Why the two sides must not be compared (see `comparability`); every row is then incomparable.
     """
-    sides = _by_row(record for record in records if record.benchmark.name in metrics)
+    wanted = {metric.benchmark: metric for metric in metrics}
+    sides = _by_row(record for record in records if record.benchmark.name in wanted)
     pairs = [
         (key, side_of("baseline", both.get(baseline, ())), side_of("candidate", both.get(candidate, ())))
         for key, both in sorted(sides.items())
@@ -163,7 +141,7 @@ def verdict_table(
     tested = sum(a.outcome is b.outcome is Outcome.RAN for _, a, b in pairs)
     rows, skipped = [], []
     for (name, params), a, b in pairs:
-        metric = metrics[name]
+        metric = wanted[name]
         if a.outcome is b.outcome is Outcome.SKIPPED:
             benchmark = BenchmarkId(name=name, params=params, version=_versions(a)[-1])
             skipped.append(SkippedRow(metric=metric.name, benchmark=benchmark, reason=b.why))
@@ -187,7 +165,7 @@ def _by_row(records: Iterable[Record]) -> dict[_Key, dict[int, list[Record]]]:
 
 
 def _row(
-    name: str, params: tuple[str, ...], metric: ComparedMetric, a: Side, b: Side, *, level: float, blocked: str
+    name: str, params: tuple[str, ...], metric: Metric, a: Side, b: Side, *, level: float, blocked: str
 ) -> VerdictRow:
     versions = _versions(a), _versions(b)
     shared = [version for version in versions[1] if version in versions[0]]
@@ -215,7 +193,7 @@ def _row(
 
 
 def _judge(
-    metric: ComparedMetric, params: tuple[str, ...], a: Side, b: Side, *, rounds: Sequence[int], level: float
+    metric: Metric, params: tuple[str, ...], a: Side, b: Side, *, rounds: Sequence[int], level: float
 ) -> tuple[Judgement, Comparison | None]:
     early = judge_outcomes(a, b)
     if early is not None:
@@ -225,7 +203,7 @@ def _judge(
         reason = "no round in which both sides ran" + (f": {lost}" if lost else "")
         return Judgement(verdict=Verdict.UNDECIDED, reason=reason), None
     timed = [
-        [[Timed(metric.value(s.value, params), s.at) for s in side.ok[number].samples] for number in rounds]
+        [[Timed(value(metric, params, s.value), s.at) for s in side.ok[number].samples] for number in rounds]
         for side in (a, b)
     ]
     judgement, comparison = _judge_samples(metric, timed[0], timed[1], level=level)
@@ -234,11 +212,11 @@ def _judge(
 
 
 def _judge_samples(
-    metric: ComparedMetric, baseline: list[list[Timed]], candidate: list[list[Timed]], *, level: float
+    metric: Metric, baseline: list[list[Timed]], candidate: list[list[Timed]], *, level: float
 ) -> tuple[Judgement, Comparison | None]:
-    values = [[[sample.value for sample in process] for process in side] for side in (baseline, candidate)]
-    constants = [constant_of(side) for side in values]
-    higher = metric.direction == "higher"
+    seen = [[[sample.value for sample in process] for process in side] for side in (baseline, candidate)]
+    constants = [constant_of(side) for side in seen]
+    higher = metric.direction is Direction.HIGHER
     if constants[0] is not None and constants[1] is not None:
         return judge_constants(
             constants[0],
@@ -248,12 +226,12 @@ def _judge_samples(
             higher_is_better=higher,
             level=level,
         )
-    if is_binary(values[0]) and is_binary(values[1]):
-        return judge_flips(values[0], values[1]), None
+    if is_binary(seen[0]) and is_binary(seen[1]):
+        return judge_flips(seen[0], seen[1]), None
     found = [oriented_log_ratio(x, y, higher_is_better=higher) for x, y in zip(baseline, candidate, strict=True)]
     replicates = [replicate.log_ratio for replicate in found if replicate is not None]
     if len(replicates) < len(found):
-        reason = "some values are zero or negative, and vary: they have no ratio"
+        reason = "some values are zero, negative or not finite: they have no ratio"
         return Judgement(verdict=Verdict.INCOMPARABLE, reason=reason), None
     comparison = compare(replicates, level=level)
     return judge(comparison, metric.floor), comparison
@@ -265,11 +243,11 @@ def _versions(side: Side) -> list[str]:
     return list(dict.fromkeys(record.benchmark.version for record in records))
 
 
-def _middle(metric: ComparedMetric, params: tuple[str, ...], side: Side) -> float | None:
+def _middle(metric: Metric, params: tuple[str, ...], side: Side) -> float | None:
     if not side.ok:
         return None
     processes = [median(sample.value for sample in record.samples) for record in side.ok.values()]
-    return metric.value(median(processes), params)
+    return value(metric, params, median(processes))
 
 
 _ORDER = (

@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from harness.measurement.metrics import DEFAULT_FLOOR
 from harness.statistics.comparison import Comparison
 
-__all__ = ["DEFAULT_FLOOR", "MINIMUM_ROUNDS", "Judgement", "Verdict", "judge"]
-
-#: The smallest change of a ratio that matters, unless the metric says otherwise.
-DEFAULT_FLOOR = 0.03
+__all__ = ["MINIMUM_ROUNDS", "Judgement", "Verdict", "judge"]
 
 #: Two replicates that a coarse clock makes equal would have an interval of no width.
 MINIMUM_ROUNDS = 3

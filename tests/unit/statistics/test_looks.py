@@ -30,6 +30,20 @@ def test_the_next_look():
     assert [DEFAULT_LOOKS.following(rounds) for rounds in (0, 6, 7, 11, 12)] == [6, 9, 9, 12, None]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "rounds"),
+    [((6, 12, 3), (6, 9, 12)), ((6, 10, 3), (6, 9, 10)), ((6, 6, 2), (6,)), ((4, 9, 9), (4, 9))],
+)
+def test_a_look_after_every_batch(arguments, rounds):
+    assert Looks.every(*arguments).rounds == rounds
+
+
+@pytest.mark.parametrize("arguments", [(0, 3, 1), (6, 5, 1), (3, 6, 0)])
+def test_no_batches(arguments):
+    with pytest.raises(ValueError, match="no looks"):
+        Looks.every(*arguments)
+
+
 @pytest.mark.parametrize("rounds", [(), (0, 3), (6, 6), (9, 6)])
 def test_a_schedule_ascends(rounds):
     with pytest.raises(ValueError, match="ascending"):
