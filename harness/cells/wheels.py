@@ -61,12 +61,12 @@ class OfferedFile:
     @property
     def public(self) -> str:
         """The version without its local part, as cells name it."""
-        return Version(self.version).public
+        return _version(self.version).public
 
     @property
     def local(self) -> str:
         """The local part of the version (`cpu`, `cu126`), or empty."""
-        return Version(self.version).local or ""
+        return _version(self.version).local or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,11 @@ def best_wheel(files: Sequence[OfferedFile], target: Target) -> OfferedFile | No
 @lru_cache(maxsize=256)
 def _ranks(target: Target) -> Mapping[Tag, int]:
     return {tag: rank for rank, tag in enumerate(target.tags())}
+
+
+@lru_cache(maxsize=16384)
+def _version(text: str) -> Version:
+    return Version(text)
 
 
 @lru_cache(maxsize=16384)
