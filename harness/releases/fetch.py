@@ -29,6 +29,7 @@ from harness.releases.sources import Source, SourceKind, redact
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage, ProjectPage
+    from urllib3 import BaseHTTPResponse
 
 __all__ = ["SourceError", "fetch_files", "named_version"]
 
@@ -105,7 +106,7 @@ def named_version(filename: str, subject: str) -> str | None:
 
 def _folder_files(source: Source, subject: str) -> Iterator[OfferedFile]:
     try:
-        paths = sorted(Path(source.url).iterdir())
+        paths = sorted(path for path in Path(source.url).iterdir() if path.is_file())
     except OSError as error:
         raise SourceError(source, f"the folder cannot be read ({error.strerror or error})") from error
     for path in paths:
@@ -122,6 +123,7 @@ def _folder_files(source: Source, subject: str) -> Iterator[OfferedFile]:
 
 def _download(source: Source, url: str, timeout: float) -> _Answer | None:
     import requests  # noqa: PLC0415
+    import urllib3  # noqa: PLC0415
     from pypi_simple import ACCEPT_ANY  # noqa: PLC0415
 
     if urlsplit(url).scheme not in {"http", "https"}:
@@ -135,19 +137,20 @@ def _download(source: Source, url: str, timeout: float) -> _Answer | None:
                 return None
             if response.status_code != 200:
                 raise SourceError(source, _status_cause(response.status_code))
-            body = _read_all(source, response.iter_content(1 << 16), deadline, timeout)
+            body = _read_all(source, response.raw, deadline, timeout)
             content_type, _, parameters = response.headers.get("Content-Type", "").partition(";")
             charset = parameters.partition("charset=")[2].strip(' "') or None
             return _Answer(content_type.strip().lower(), charset, body, redact(response.url))
-    except requests.RequestException as error:
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         # The text of the error may hold the address with its password: only its kind is told.
         raise SourceError(source, _failure_cause(error, timeout)) from None
 
 
-def _read_all(source: Source, chunks: Iterable[bytes], deadline: float, timeout: float) -> bytes:
+def _read_all(source: Source, raw: BaseHTTPResponse, deadline: float, timeout: float) -> bytes:
     body = bytearray()
-    for chunk in chunks:
-        body += chunk
+    # read1 returns what has come: read would wait for a full buffer, and a slow drip would hold it for hours.
+    while piece := raw.read1(1 << 16, decode_content=True):
+        body += piece
         if time.monotonic() > deadline:
             raise SourceError(source, f"the answer was not complete after {timeout:g} s")
         if len(body) > MAX_BYTES:
@@ -167,11 +170,12 @@ def _status_cause(status: int) -> str:
 
 def _failure_cause(error: Exception, timeout: float) -> str:
     import requests  # noqa: PLC0415
+    import urllib3  # noqa: PLC0415
 
     match error:
         case requests.ConnectTimeout():
             return "cannot be reached (no connection in time)"
-        case requests.Timeout():
+        case requests.Timeout() | urllib3.exceptions.ReadTimeoutError():
             return f"gave no answer within {timeout:g} s"
         case requests.exceptions.SSLError():
             return "its certificate is not trusted"
@@ -179,7 +183,7 @@ def _failure_cause(error: Exception, timeout: float) -> str:
             return "the proxy refuses or cannot be reached"
         case requests.TooManyRedirects():
             return "redirects in a circle"
-        case requests.exceptions.ChunkedEncodingError() | requests.exceptions.ContentDecodingError():
+        case urllib3.exceptions.ProtocolError() | urllib3.exceptions.DecodeError():
             return "the answer broke off"
         case requests.exceptions.InvalidURL() | requests.exceptions.InvalidSchema():
             return "its address is malformed"
