@@ -1,6 +1,7 @@
 import json
 import logging
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -227,6 +228,13 @@ def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("")
     with pytest.raises(StorageError):
         write(tmp_path / "results", plain((1.0,)))
+
+
+def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    cells = [("'1'", "2"), ("'1'", "3"), ("'default'", "2"), ("'default'", "3")]
+    with ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(lambda params: write(tmp_path, grid(*params)), cells * 3))
+    assert values(written[0], "bench.time_grid") == [1.0, 1.0, 1.0, 1.0]
 
 
 samples = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=5).map(tuple)
