@@ -1,0 +1,118 @@
+"""What is known of the machine before anything is downloaded: its indexes, its glibc, its Pythons, its devices."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from harness.cells.cell import Cell
+from harness.cells.images import Capability
+from harness.cells.matrix import Index, Spec
+from harness.cells.offers import Offers
+from harness.cells.wheels import Target, host_glibc
+from harness.releases.backend import AUTO, BackendChoice, choose_backend, has_nvidia_driver
+from harness.releases.catalog import MAX_AGE, Catalog, load_catalog
+from harness.releases.sources import DEFAULT, Source, sources_for
+from harness.releases.uv import Uv
+
+__all__ = ["Place", "capabilities", "look_around"]
+
+_NO_AGE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A machine and what it can reach.
+
+    Attributes:
+        auto: What the backend `auto` stands for here, and why.
+        slim: Whether slim `auto` means slim: only the default index can be reached, and there is no GPU.
+        catalog: What is offered for the subject.
+        offers: The same by release.
+        uv: How uv is run.
+        capabilities: What container and device cells may need.
+    """
+
+    auto: BackendChoice
+    slim: bool
+    catalog: Catalog
+    offers: Offers
+    uv: Uv
+    capabilities: frozenset[Capability]
+
+    def target(self, spec: Spec, image: str, python: tuple[int, int], *, free_threaded: bool = False) -> Target:
+        """What a Python on the host or in an image can run."""
+        found = spec.image(image)
+        if found is None:
+            return Target(python=python, glibc=host_glibc(), free_threaded=free_threaded)
+        return found.target(python, machine=platform.machine(), free_threaded=free_threaded)
+
+    def target_of(self, spec: Spec, cell: Cell) -> Target:
+        """What a cell's place can run."""
+        return self.target(spec, cell.image, cell.python_minor, free_threaded=cell.python.endswith("t"))
+
+
+def look_around(
+    spec: Spec, backends: Iterable[str], *, cache: Path, offline: bool = False, refresh: bool = False
+) -> Place:
+    """Reads the catalogue of the subject from every index that some backends need.
+
+    Args:
+        spec: The matrix.
+        backends: The backends wanted; `auto` among them is resolved.
+        cache: The user's cache.
+        offline: Whether only what was read earlier may be used.
+        refresh: Whether indexes are asked even when they were asked lately.
+
+    Raises:
+        ResolveError: Nothing is known of the subject.
+    """
+    cpu = spec.index_of("cpu")
+    auto = choose_backend(AUTO, index_base=cpu.base if cpu else "", cache=cache, offline=offline)
+    gpu = has_nvidia_driver() if auto.gpu is None else auto.gpu
+    wanted = {auto.backend if backend == AUTO else backend for backend in backends} - {DEFAULT}
+    sources = _sources(spec, wanted)
+    max_age = _NO_AGE if refresh else MAX_AGE
+    catalog = load_catalog(spec.subject, sources, cache=cache, offline=offline, max_age=max_age)
+    return Place(
+        auto=auto,
+        slim=auto.backend == DEFAULT and not gpu,
+        catalog=catalog,
+        offers=Offers(catalog.files),
+        uv=Uv(sources=sources, cache=cache, environ=dict(os.environ), offline=offline),
+        capabilities=capabilities(),
+    )
+
+
+def _sources(spec: Spec, backends: Collection[str]) -> tuple[Source, ...]:
+    by_index: dict[Index, list[str]] = {}
+    for backend in sorted(backends):
+        if index := spec.index_of(backend):
+            by_index.setdefault(index, []).append(backend)
+    found: list[Source] = []
+    for index, names in by_index.items():
+        found += [source for source in sources_for(names, index_base=index.base, environ={}) if source.label in names]
+    return (*found, *sources_for([], environ=os.environ))
+
+
+def capabilities(root: Path = Path("/")) -> frozenset[Capability]:
+    """What this machine has of what cells may need, by the files that it leaves.
+
+    Args:
+        root: The folder that holds `dev` and `run`.
+    """
+    signs = {
+        Capability.CONTAINERS: root / "var/run/docker.sock",
+        Capability.KFD: root / "dev/kfd",
+        Capability.DXG: root / "dev/dxg",
+    }
+    found = {capability for capability, sign in signs.items() if sign.exists()}
+    if os.environ.get("DOCKER_HOST"):
+        found.add(Capability.CONTAINERS)
+    if has_nvidia_driver():
+        found.add(Capability.NVIDIA)
+    return frozenset(found)
