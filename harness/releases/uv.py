@@ -142,15 +142,15 @@ def _end_of_day(day: str) -> str:
 
 def _explained(error: proc.CommandError, label: str, offline: bool) -> ResolveError:
     told: dict[str, list[str]] = {"error": [], "cause": [], "hint": [], "warning": []}
-    kind = "warning"
+    kind = "error"
     for line in scrub(error.stderr).splitlines():
         match = _MARK.match(line)
         if match is None or not match["text"]:
             continue
-        if match["kind"]:
-            kind = match["kind"]
+        if match["kind"] or not told[kind]:
+            kind = match["kind"] or kind
             told[kind].append(match["text"])
-        elif told[kind]:
+        else:
             told[kind][-1] += f" {match['text']}"
     causes = told["error"] + told["cause"]
     text = " ".join(causes)
@@ -161,7 +161,7 @@ def _explained(error: proc.CommandError, label: str, offline: bool) -> ResolveEr
             what, why=_short(causes[-1]), next_step="try again when the index can be reached; what was read is kept"
         )
     if "No solution found" in text:
-        reason = next((cause for cause in causes if "No solution found" not in cause), text)
+        reason = (told["cause"] or [text])[0]
         what = f"{label}: its packages do not fit together: {_short(reason.partition(', we can conclude')[0])}"
         next_step = "`harness plan` says which cells exist; `+@DATE` in a cell's id moves the date of its packages"
         if offline:
