@@ -11,16 +11,16 @@ from harness.environments.environment import Environment
 __all__ = ["ALLOCATOR", "clean_variables"]
 
 #: glibc gives large blocks back to the kernel or keeps them by the luck of the heap, and each page that it takes again
-#: costs a fault: whole steps between releases come and go with it. These keep all memory, alike in every cell. 32 MiB is
-#: the highest mmap threshold that glibc accepts; it ignores a higher one without a word.
+#: costs a fault: whole steps between releases come and go with it. These keep all memory, alike in every cell. 32 MiB
+#: is the highest mmap threshold that glibc accepts; it ignores a higher one without a word.
 ALLOCATOR = {
     "MALLOC_TRIM_THRESHOLD_": "2000000000",
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TOP_PAD_": "134217728",
 }
 
-# Kept from this process where set: where files may go, and which devices a scheduler lends. They say where a process runs,
-# not how, and are the same for all cells of a run.
+# Kept from this process where set: where files may go, and which devices a scheduler lends. They say where a process
+# runs, not how, and are the same for all cells of a run.
 _PLACES = (
     "HOME",
     "TMPDIR",
@@ -34,8 +34,8 @@ _PLACES = (
 def clean_variables(cell: Cell, environment: Environment, *, plain: bool = False) -> dict[str, str]:
     """All variables of a measured process.
 
-    Nothing of this process's `OMP_*`, `MKL_*`, `PYTHON*`, `LD_*` or the like comes through: only what the cell says, which
-    wins over everything set here.
+    Nothing of this process's `OMP_*`, `MKL_*`, `PYTHON*`, `LD_*` or the like comes through: only what the cell says,
+    which wins over everything set here.
 
     Args:
         cell: What is measured.
