@@ -66,4 +66,5 @@ class Lock:
 
     def requirements(self) -> str:
         """The lock as the requirements that `uv pip sync --require-hashes` takes."""
-        return "".join(f"{f.name}=={f.version} --hash=sha256:{f.sha256}\n" for f in self.files)
+        # Only `===` tells 1.0 from 1.0+cpu, which a folder of wheels may offer beside it.
+        return "".join(f"{f.name}==={f.version} --hash=sha256:{f.sha256}\n" for f in self.files)

@@ -10,7 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -197,23 +197,35 @@ def test_a_slim_lock_leaves_out_cuda_and_what_only_cuda_needs(place: Place):
     assert slim.digest != full.digest
 
 
-def test_a_lock_installs_as_it_says(place: Place, tmp_path: Path):
-    lock = place.lock("tiny2.0-py3.11-default+slim")
-    uv = place.uv()
-    environment = uv_environment(uv)
+def install(lock: Lock, uv: Uv, venv: Path, *more: str) -> str:
+    """Installs a lock as the store does, and returns the installed versions of tiny and helper."""
     from uv import find_uv_bin
 
-    venv = tmp_path / "venv"
-    proc.run([find_uv_bin(), "venv", "--quiet", "--python", "3.11", venv], env=environment)
-    requirements = tmp_path / "requirements.txt"
+    environment = uv_environment(uv)
+    if not venv.exists():
+        proc.run([find_uv_bin(), "venv", "--quiet", "--python", "3.11", venv], env=environment)
+    requirements = venv / "requirements.txt"
     requirements.write_text(lock.requirements())
-    sync = [find_uv_bin(), "pip", "sync", "--quiet", "--require-hashes", "--python", venv / "bin/python", requirements]
-    proc.run(sync, env=environment)
-    shown = proc.run([venv / "bin/python", "-c", "import tiny, helper; print(tiny.__version__, helper.__version__)"])
-    assert shown.stdout == "2.0 2.0\n"
-    requirements.write_text(lock.requirements().replace(lock.files[0].sha256, "0" * 64))
+    sync = [find_uv_bin(), "pip", "sync", "--quiet", "--require-hashes", "--python", venv / "bin/python"]
+    proc.run([*sync, *more, requirements], env=environment)
+    program = "from importlib.metadata import version; print(version('tiny'), version('helper'))"
+    return proc.run([venv / "bin/python", "-c", program]).stdout.strip()
+
+
+def test_a_lock_installs_as_it_says(place: Place, tmp_path: Path):
+    lock = place.lock("tiny2.0-py3.11-default+slim")
+    assert install(lock, place.uv(), tmp_path / "venv") == "2.0 2.0"
+    forged = replace(lock, files=tuple(replace(file, sha256="0" * 64) for file in lock.files))
     with pytest.raises(proc.CommandError):
-        proc.run([*sync[:-1], "--reinstall", requirements], env=environment)
+        install(forged, place.uv(), tmp_path / "venv", "--reinstall")
+
+
+def test_builds_of_one_release_install_beside_each_other(place: Place, tmp_path: Path):
+    build_wheel(tmp_path / "wheels", "tiny", "1.0+cpu", requires=["helper"])
+    place.environ["UV_FIND_LINKS"] = str(tmp_path / "wheels")
+    for backend, version in (("default", "1.0"), ("cpu", "1.0+cpu")):
+        lock = place.lock(f"tiny1.0-py3.11-{backend}")
+        assert install(lock, place.uv(backend), tmp_path / backend) == f"{version} 1.5"
 
 
 def test_a_folder_offers_a_backend_and_does_not_disturb_the_default(place: Place, tmp_path: Path):
