@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.cells.cell import Cell
+from harness.measurement.runs import Run
 
-__all__ = ["RULES", "Difference", "Gravity", "Rule", "blocking", "comparability", "factors_between"]
+__all__ = ["RULES", "Difference", "Gravity", "Rule", "blocking", "comparability", "factors_between", "facts_of"]
 
 Facts = Mapping[str, object]
 
@@ -63,12 +64,13 @@ def _warn(fact: str, title: str, *factors: str) -> Rule:
 _SETTINGS = ("env.", "flag.", "backend", "image")
 _SUBJECT = ("release", "build.")
 
-#: Facts under `host` describe the machine, those under `process` are the probe's, from inside the measured process.
+#: What must agree. The version of a benchmark's code is not among these: it is compared row by row (see `table`).
 RULES: tuple[Rule, ...] = (
-    _block("host.machine", "machine", "machine"),
+    _block("machine", "machine", "machine"),
+    _block("host.architecture", "architecture", "machine"),
     _block("host.cpu", "processor", "machine"),
-    _block("host.instruction_set", "instruction set of the processor", "machine"),
-    _block("host.cpus", "number of processors", "machine"),
+    _block("host.cpu_flags", "features of the processor", "machine"),
+    _block("host.processors", "number of processors", "machine"),
     _block("host.quota", "processor quota of the control group", "machine"),
     _block("process.affinity", "processors that may be used", "machine", *_SETTINGS),
     _block("process.flags.num_threads", "threads", "machine", *_SETTINGS, *_SUBJECT),
@@ -77,14 +79,15 @@ RULES: tuple[Rule, ...] = (
     _block("process.environment.MALLOC_TRIM_THRESHOLD_", "allocator's trim threshold", "env."),
     _block("process.environment.MALLOC_MMAP_THRESHOLD_", "allocator's mmap threshold", "env."),
     _block("process.environment.LD_PRELOAD", "preloaded libraries", "env.", "slim"),
-    _block("benchmarks", "version of the benchmark suite"),
     _warn("host.governor", "frequency governor", "machine"),
     _warn("host.smt", "simultaneous multithreading", "machine"),
     _warn("host.kernel", "kernel", "machine"),
     _warn("host.memory", "memory", "machine"),
+    _warn("host.memory_limit", "memory limit of the control group", "machine"),
+    _warn("host.turbo", "turbo frequencies", "machine"),
+    _warn("host.huge_pages", "transparent huge pages", "machine"),
     _warn("process.python.version", "Python", "python", "image"),
     _warn("process.python.glibc", "C library", "machine", "image"),
-    _warn("harness", "version of the harness"),
 )
 
 
@@ -92,6 +95,13 @@ def factors_between(baseline: Cell, candidate: Cell) -> frozenset[str]:
     """The axes in which two cells differ on purpose, named as in `Cell.axes`."""
     ours, theirs = baseline.axes(), candidate.axes()
     return frozenset(axis for axis in ours.keys() | theirs.keys() if ours.get(axis) != theirs.get(axis))
+
+
+def facts_of(run: Run, side: int) -> Facts:
+    """What `RULES` look at, for one side of a run: `machine`, `host`, and `process` as its newest record saw itself."""
+    seen = [run.fingerprints.get(record.fingerprint) for record in run.records if record.side == side]
+    process: Facts = next((facts for facts in reversed(seen) if facts), {})
+    return {"machine": run.header.machine, "host": run.header.host, "process": process}
 
 
 def comparability(

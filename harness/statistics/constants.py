@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from harness.statistics.comparison import Comparison, exact_comparison
+from harness.statistics.comparison import Comparison, compare, exact_comparison
 from harness.statistics.verdict import Judgement, Verdict
 
 __all__ = ["EXACT_ROUNDS", "constant_of", "is_binary", "judge_constants", "judge_flips"]
@@ -36,14 +36,12 @@ def judge_constants(
     Where both are above zero, their ratio meets the floor like any other. Zero and negative values have no ratio: the
     difference then meets the floor as a share of the baseline, and any step away from zero is a change.
     """
-    comparison = None
-    if baseline == candidate:
-        comparison = exact_comparison(1.0, rounds=rounds, level=level)
-    elif baseline > 0 and candidate > 0:
-        ratio = candidate / baseline if higher_is_better else baseline / candidate
-        comparison = exact_comparison(ratio, rounds=rounds, level=level)
+    ratio = _ratio(baseline, candidate, higher_is_better=higher_is_better)
     if rounds < EXACT_ROUNDS:
-        return Judgement(verdict=Verdict.UNDECIDED, reason=f"1 round of at least {EXACT_ROUNDS}"), comparison
+        # One process a side may be luck: the ratio is an estimate like any other.
+        found = compare([math.log(ratio)], level=level) if ratio is not None else None
+        return Judgement(verdict=Verdict.UNDECIDED, reason=f"1 round of at least {EXACT_ROUNDS}"), found
+    comparison = exact_comparison(ratio, rounds=rounds, level=level) if ratio is not None else None
     if baseline == candidate:
         return Judgement(verdict=Verdict.SAME), comparison
     if comparison is not None:
@@ -64,6 +62,16 @@ def judge_flips(baseline: Sequence[Sequence[float]], candidate: Sequence[Sequenc
         holding = sum(all(value == 1 for value in values) for values in processes)
         shares.append(f"{holding} of {len(processes)} processes of the {name}")
     return Judgement(verdict=Verdict.UNDECIDED, reason=f"holds in {shares[0]} and {shares[1]}")
+
+
+def _ratio(baseline: float, candidate: float, *, higher_is_better: bool) -> float | None:
+    """Candidate to baseline, above 1 where it is better; None where there is none."""
+    if baseline == candidate:
+        return 1.0
+    if baseline <= 0 or candidate <= 0:
+        return None
+    ratio = candidate / baseline if higher_is_better else baseline / candidate
+    return ratio if 0 < ratio < math.inf else None
 
 
 def _change(baseline: float, candidate: float) -> str:

@@ -92,6 +92,11 @@ class VerdictTable:
         return frozenset((*rows, *(row.benchmark for row in self.skipped)))
 
     @property
+    def open_rows(self) -> frozenset[BenchmarkId]:
+        """What further rounds could decide."""
+        return frozenset(row.benchmark for row in self.rows if row.open)
+
+    @property
     def exit_code(self) -> ExitCode:
         """What the command that asked returns.
 

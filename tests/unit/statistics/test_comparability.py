@@ -4,9 +4,9 @@ from harness.cells.cell import parse_cell_id
 from harness.statistics.comparability import RULES, Gravity, blocking, comparability, factors_between
 
 FACTS = {
-    "host": {"cpu": "EPYC 7B13", "cpus": 2, "governor": "performance"},
+    "host": {"cpu": "EPYC 7B13", "processors": 2, "governor": "performance"},
     "process": {"flags": {"num_threads": 1}, "affinity": [0, 1]},
-    "benchmarks": "abc",
+    "machine": "builder",
 }
 
 
@@ -51,10 +51,10 @@ def test_what_cells_differ_in_on_purpose():
     assert factors_between(baseline, baseline) == frozenset()
 
 
-def test_another_suite_blocks_whatever_was_asked_for():
-    other = {**FACTS, "benchmarks": "def"}
-    axes = ["machine", "release", "python", "backend", "image", "env.X", "build.Y", "flag.Z"]
-    assert blocking(comparability(FACTS, other, asked_for=axes)) == "version of the benchmark suite: abc against def"
+def test_another_allocator_blocks_whatever_else_was_asked_for():
+    facts = [{"process": {"environment": {"MALLOC_TRIM_THRESHOLD_": value}}} for value in ("1", "2")]
+    axes = ["machine", "release", "python", "backend", "image", "build.Y", "flag.Z"]
+    assert blocking(comparability(*facts, asked_for=axes)) == "allocator's trim threshold: 1 against 2"
 
 
 def test_a_fact_that_one_side_lacks_is_no_difference():
@@ -62,7 +62,7 @@ def test_a_fact_that_one_side_lacks_is_no_difference():
 
 
 def test_what_blocks_comes_first():
-    other = {**changed("host", governor="powersave", cpu="Xeon"), "benchmarks": "def"}
+    other = {**changed("host", governor="powersave", cpu="Xeon"), "machine": "other"}
     gravities = [difference.gravity for difference in comparability(FACTS, other)]
     assert gravities == [Gravity.BLOCKS, Gravity.BLOCKS, Gravity.WARNS]
 

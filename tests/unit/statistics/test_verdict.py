@@ -114,6 +114,7 @@ def judged(baseline, candidate, *, rounds=2, floor=0.03, higher=False):
         (0.0, 4096.0, {}, (Verdict.SLOWER, None)),
         (-100.0, -101.0, {}, (Verdict.SAME, None)),
         (-100.0, -120.0, {}, (Verdict.FASTER, None)),
+        (1e-300, 1e300, {}, (Verdict.SLOWER, None)),
         (1.0, 0.0, {"higher": True, "rounds": 1}, (Verdict.UNDECIDED, None)),
         (7.0, 7.0, {"rounds": 1}, (Verdict.UNDECIDED, 1.0)),
     ],

@@ -1,0 +1,184 @@
+"""A comparison as a page: what changed, how sure that is, and how it was found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from statistics import median
+from typing import assert_never
+
+from harness.reporting import units
+from harness.reporting.document import Finding
+from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Row, Table, Tone
+from harness.reporting.run import Params, ReportRow, RunReport
+from harness.statistics.verdict import Verdict
+
+__all__ = ["finding_notes", "run_page"]
+
+_COLUMNS = (
+    Column(title="verdict"),
+    Column(title="what", code=True),
+    Column(title="baseline", align=Align.RIGHT, expendable=2),
+    Column(title="candidate", align=Align.RIGHT, expendable=2),
+    Column(title="change", align=Align.RIGHT),
+    Column(title="interval", align=Align.RIGHT),
+    Column(title="could see", align=Align.RIGHT, expendable=1),
+    Column(title="rounds", align=Align.RIGHT, expendable=3),
+)
+
+
+def run_page(report: RunReport) -> Page:
+    """Lays a comparison out."""
+    common = _common_params(report)
+    blocks: list[Block] = [
+        Facts(pairs=_identity(report, common)),
+        Table(columns=_COLUMNS, rows=tuple(_row(row, common) for row in report.rows)),
+        Notes(title="Result", items=_result(report)),
+        Notes(title="Skipped by both", items=_skipped(report)),
+        Notes(title="Findings", items=tuple(finding_notes(report.findings))),
+        Notes(title="How it was measured", items=tuple(Cell(note) for note in (*report.notes, *_method(report)))),
+        Facts(title="Machine", pairs=tuple(report.host.items())),
+        Facts(title="Cost", pairs=_cost(report)),
+        Command(title="To do it again", text=report.reproduce),
+    ]
+    return Page(title=report.title, blocks=tuple(blocks))
+
+
+def _identity(report: RunReport, common: Params) -> tuple[tuple[str, str], ...]:
+    pairs = [("baseline", report.baseline), ("candidate", report.candidate)]
+    if common:
+        pairs.append(("in every row", _shown(common)))
+    if report.report:
+        pairs.append(("report", report.report))
+    return tuple(pairs)
+
+
+def _row(row: ReportRow, common: Params) -> Row:
+    known = [value for value in (row.baseline, row.candidate) if value is not None]
+    texts = iter(units.quantities(known, row.unit))
+    baseline, candidate = (next(texts) if value is not None else "" for value in (row.baseline, row.candidate))
+    return Row(
+        cells=(
+            Cell(row.verdict.value, tone(row.verdict)),
+            Cell(_what(row.metric, row.params, common)),
+            Cell(baseline),
+            Cell(candidate),
+            Cell(units.change(row.ratio) if row.ratio is not None else ""),
+            Cell(units.interval(row.low, row.high) if row.low is not None and row.high is not None else ""),
+            Cell(units.detectable(row.detectable) if row.detectable is not None else ""),
+            Cell(str(row.rounds)),
+        ),
+        detail=row.reason,
+    )
+
+
+def tone(verdict: Verdict) -> Tone:
+    """How a verdict is meant."""
+    match verdict:
+        case Verdict.SLOWER | Verdict.BROKEN:
+            return Tone.BAD
+        case Verdict.FASTER:
+            return Tone.GOOD
+        case Verdict.UNDECIDED | Verdict.INCOMPARABLE:
+            return Tone.WARN
+        case Verdict.SAME:
+            return Tone.PLAIN
+        case _:
+            assert_never(verdict)
+
+
+def _result(report: RunReport) -> tuple[Cell, ...]:
+    if not report.rows:
+        skipped = ": both sides skipped every benchmark" if report.skipped else ""
+        return (Cell(f"nothing was measured{skipped}", Tone.BAD),)
+    counts = [(verdict, report.count(verdict)) for verdict in Verdict]
+    summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts if count)
+    skipped = f"; {len(report.skipped)} skipped by both" if report.skipped else ""
+    bad = any(row.verdict.is_regression for row in report.rows)
+    good = not bad and not report.exit_code
+    cells = [Cell(f"{summary}{skipped}", Tone.BAD if bad else Tone.GOOD if good else Tone.WARN)]
+    if not any(row.verdict not in {Verdict.INCOMPARABLE, Verdict.UNDECIDED} for row in report.rows):
+        cells.append(Cell("nothing could be decided: this is no pass", Tone.BAD))
+    return tuple(cells)
+
+
+def _skipped(report: RunReport) -> tuple[Cell, ...]:
+    """One line a reason: a machine without a GPU skips half of a suite for the same one."""
+    by_reason: defaultdict[str, list[str]] = defaultdict(list)
+    for row in report.skipped:
+        by_reason[row.reason].append(row.metric)
+    return tuple(
+        Cell(f"{_counted(len(metrics), 'row')}: {reason}: {', '.join(dict.fromkeys(metrics))}", Tone.MUTED)
+        for reason, metrics in by_reason.items()
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _method(report: RunReport) -> tuple[str, ...]:
+    """How sure the table is, in the words of the table itself."""
+    seen = [row.detectable for row in report.rows if row.detectable is not None and row.detectable > 1]
+    lines = []
+    if report.tested:
+        levels = [row.level for row in report.rows if row.level is not None]
+        level = f" at {units.share(min(levels))} each" if levels else ""
+        looks = ", ".join(map(str, report.looks))
+        lines.append("changes are oriented: + and a factor above 1 are better")
+        lines.append(
+            f"intervals{level}: with {_counted(report.tested, 'row')} and looks after {looks} rounds, the chance that "
+            f"an unchanged table says slower or faster anywhere is {units.share(report.alpha)} at most"
+        )
+    if len(seen) == 1:
+        lines.append(f"could have seen a change of {units.detectable(seen[0])}, in 8 of 10 such runs")
+    elif seen:
+        low, middle, high = (units.detectable(pick(seen)) for pick in (min, median, max))
+        lines.append(f"could have seen a change of {low} to {high}, {middle} in the middle row, in 8 of 10 such runs")
+    return tuple(lines)
+
+
+def _cost(report: RunReport) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    if report.seconds is not None:
+        pairs.append(("time", units.duration(report.seconds)))
+    if report.disk is not None:
+        pairs.append(("disk", units.size(report.disk)))
+    return tuple(pairs)
+
+
+_SEVERITIES = {"fail": Tone.BAD, "refuse": Tone.BAD, "warn": Tone.WARN, "ok": Tone.GOOD}
+
+
+def finding_notes(findings: Iterable[Finding]) -> list[Cell]:
+    """Each finding on a line: how bad, which fault, what, and what helps."""
+    cells = []
+    for finding in findings:
+        fault = f" {finding.fault}" if finding.fault else ""
+        evidence = f" ({'; '.join(finding.evidence)})" if finding.evidence else ""
+        advice = f"; {finding.advice}" if finding.advice else ""
+        text = f"{finding.severity}{fault}: {finding.title}{evidence}{advice}"
+        cells.append(Cell(text, _SEVERITIES.get(finding.severity, Tone.PLAIN)))
+    return cells
+
+
+def _common_params(report: RunReport) -> Params:
+    """Parameters with one value in all rows that have them, and in two rows or more: said once instead of in each."""
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    counts: defaultdict[str, int] = defaultdict(int)
+    for row in report.rows:
+        for name, text in row.params:
+            values[name].add(text)
+            counts[name] += 1
+    return tuple(
+        (name, seen.pop()) for name, seen in values.items() if len(seen) == 1 and counts[name] == len(report.rows) > 1
+    )
+
+
+def _what(metric: str, params: Params, common: Params) -> str:
+    own = [pair for pair in params if pair not in common]
+    return f"{metric} {_shown(own)}" if own else metric
+
+
+def _shown(params: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name}={text}" for name, text in params)

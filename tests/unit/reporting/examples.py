@@ -1,0 +1,216 @@
+"""One report of every kind, with everything that a report can say."""
+
+from __future__ import annotations
+
+from harness.errors import ExitCode, InstallError
+from harness.measurement.metrics import Direction, Metric
+from harness.reporting.document import Finding
+from harness.reporting.listings import EnvironmentRow, EnvironmentsReport, ErrorReport, MetricsReport
+from harness.reporting.plan import PlanReport, PlanRow
+from harness.reporting.run import ReportRow, RunReport, SkippedReportRow
+from harness.statistics.verdict import Verdict
+
+LAYER = "3x3 64->64 at 56x56"
+
+
+def row(verdict, **changes):
+    values = {
+        "metric": "conv2d_throughput",
+        "benchmark": "bench_conv.Conv2d.time_forward",
+        "params": (("threads", "1"), ("device", "cpu"), ("layer", LAYER)),
+        "unit": "images/s",
+        "baseline": 36.104,
+        "candidate": 33.5,
+        "verdict": verdict,
+        "ratio": 0.9279,
+        "low": 0.9101,
+        "high": 0.946,
+        "level": 0.99944,
+        "detectable": 1.012,
+        "floor": 0.03,
+        "rounds": 6,
+        "reason": "",
+    }
+    return ReportRow(**{**values, **changes})
+
+
+ABSENT = {"ratio": None, "low": None, "high": None, "level": None, "detectable": None, "rounds": 0}
+
+RUN = RunReport(
+    command="run",
+    title="torch 1.11.0 against 1.12.1",
+    baseline="torch1.11.0-py3.10-default+slim",
+    candidate="torch1.12.1-py3.10-default+slim",
+    rows=(
+        row(
+            Verdict.BROKEN,
+            metric="mlp_step",
+            params=(("threads", "1"), ("device", "cpu")),
+            unit="s",
+            baseline=0.00123,
+            candidate=None,
+            reason="the candidate crashed: \x1b[31mRuntimeError\x1b[0m: x | y <z>",
+            **ABSENT,
+        ),
+        row(Verdict.SLOWER),
+        row(
+            Verdict.UNDECIDED,
+            params=(("threads", "default"), ("device", "cpu"), ("layer", LAYER)),
+            ratio=0.984,
+            low=0.955,
+            high=1.014,
+            detectable=1.033,
+            rounds=12,
+            reason="a speedup of 3 % is excluded, a slowdown is not; the candidate crashed in 1 of 13 rounds",
+        ),
+        row(
+            Verdict.INCOMPARABLE,
+            metric="matmul_throughput",
+            params=(("threads", "1"), ("device", "cpu")),
+            unit="GFLOP/s",
+            baseline=None,
+            candidate=41.2,
+            reason="fixed: the candidate runs, the baseline timed out",
+            **ABSENT,
+        ),
+        row(
+            Verdict.FASTER,
+            metric="add_tiny",
+            params=(("threads", "1"), ("device", "cpu")),
+            unit="s",
+            baseline=9.85e-7,
+            candidate=3.1e-7,
+            ratio=3.177,
+            low=3.1,
+            high=3.26,
+        ),
+        row(
+            Verdict.SAME,
+            metric="empty_tensor",
+            params=(("threads", "1"), ("device", "cpu")),
+            unit="s",
+            baseline=0.000985,
+            candidate=0.00102,
+            ratio=1.001,
+            low=0.9921,
+            high=1.0101,
+        ),
+    ),
+    skipped=(
+        SkippedReportRow(
+            metric="add_tiny",
+            benchmark="bench_ops.Add.time_tiny",
+            params=(("threads", "1"), ("device", "cuda")),
+            reason="no such device here",
+        ),
+    ),
+    findings=(
+        Finding(
+            severity="warn",
+            fault="F15",
+            title="the frequency governor is powersave",
+            evidence=("cpu0: powersave",),
+            advice="cpupower frequency-set -g performance",
+        ),
+    ),
+    host={"processor": "AMD EPYC 7B13, 2 processors", "kernel": "6.1"},
+    notes=("backend default: the CPU index does not answer", "slim: CUDA wheels run on stand-in libraries"),
+    alpha=0.05,
+    tested=30,
+    looks=(6, 9, 12),
+    seconds=754.2,
+    disk=1_940_000_000,
+    report="results/runs/20261201T101500Z-3fa4",
+    reproduce="harness run quick --from 1.11.0 --to 1.12.1 --python 3.10 --metric conv2d_throughput --metric add_tiny",
+    exit_code=ExitCode.NO,
+)
+
+EMPTY = RunReport(
+    command="compare",
+    title="nothing",
+    baseline="torch1.11.0-py3.10-cpu",
+    candidate="torch1.12.1-py3.10-cpu",
+    rows=(),
+    skipped=RUN.skipped,
+    alpha=0.05,
+    tested=0,
+    looks=(6, 9, 12),
+    exit_code=ExitCode.MEASURE,
+)
+
+PLAN = PlanReport(
+    title="profile upgrade: 3 cells",
+    cells=(
+        PlanRow(
+            id="torch2.13.0-py3.11-default+slim",
+            exists=True,
+            runs=True,
+            wheel="torch-2.13.0-cp311-cp311-manylinux_2_28_x86_64.whl",
+            bytes=732_000_000,
+            disk=1_410_000_000,
+            minutes=4.25,
+            warning="2.13.0 was yanked: broken metadata",
+        ),
+        PlanRow(
+            id="torch2.13.0-py3.11-rocm6.4-rocm",
+            exists=True,
+            runs=False,
+            reason="the machine has no /dev/kfd",
+            wheel="torch-2.13.0+rocm6.4-cp311-cp311-manylinux_2_28_x86_64.whl",
+        ),
+        PlanRow(
+            id="torch1.12.1-py3.12-default",
+            exists=False,
+            runs=False,
+            reason="1.12.1 has no wheel for Python 3.12, only for 3.7 to 3.10",
+            nearest="torch1.12.1-py3.10-default",
+        ),
+    ),
+    notes=("the catalogue is 3 hours old",),
+    next_step="harness run upgrade",
+)
+
+METRICS = MetricsReport(
+    metrics=(
+        Metric(
+            name="conv2d_throughput",
+            benchmark="bench_conv.Conv2d.time_forward",
+            unit="images/s",
+            direction=Direction.HIGHER,
+            hot_path="H11",
+            tags=("core",),
+            summary="Forward pass of one convolution.",
+            param_names=("threads",),
+            params=(("'default'", "'1'"),),
+        ),
+        Metric(
+            name="import_time", benchmark="bench_start.time_import", unit="s", hot_path="H19", summary="import torch"
+        ),
+    )
+)
+
+ENVIRONMENTS = EnvironmentsReport(
+    command="env check",
+    title="2 environments, 1 ill",
+    environments=(
+        EnvironmentRow(
+            key="3f" * 32, cell="torch1.12.1-py3.10-default", bytes=1_810_000_000, last_used="2026-12-01T10:15:00+00:00"
+        ),
+        EnvironmentRow(
+            key="a0" * 32,
+            cell="torch2.13.0-py3.11-cpu",
+            bytes=740_000_000,
+            last_used="2026-11-01T10:15:00+00:00",
+            ill="libtorch_cpu.so has changed since it was built",
+        ),
+    ),
+)
+
+ERROR = ErrorReport(
+    command="plan",
+    error=InstallError(
+        "no Python 3.14 here\nno Python 3.15 here", why="uv may not fetch one", next_step="uv python install 3.14"
+    ),
+)
+
+EVERY = {"run": RUN, "empty": EMPTY, "plan": PLAN, "metrics": METRICS, "environments": ENVIRONMENTS, "error": ERROR}
