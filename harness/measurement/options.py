@@ -28,8 +28,8 @@ class Options:
     """
 
     rounds: int = 6
-    max_rounds: int = 20
-    batch: int = 2
+    max_rounds: int = 12
+    batch: int = 3
     samples: int = 20
     min_samples: int = 5
     budget: float = 1.5

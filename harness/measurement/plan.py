@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from harness.measurement.records import BenchmarkId, Record, State
 
-__all__ = ["Visit", "extra_visits", "given_up", "remaining_visits", "rounds_done"]
+__all__ = ["Visit", "given_up", "looks", "remaining_visits", "rounds_done"]
 
 #: After this many rounds without a value on one side, a row is not tried again.
 _TRIES = 2
@@ -63,7 +63,7 @@ def given_up(records: Iterable[Record]) -> frozenset[BenchmarkId]:
 def remaining_visits(
     rows: Sequence[BenchmarkId], records: Sequence[Record], *, sides: int, rounds: int, seed: int
 ) -> tuple[Visit, ...]:
-    """What is left of the rounds that every row gets.
+    """What is left of the first rounds of rows.
 
     Args:
         rows: What is wanted.
@@ -78,34 +78,13 @@ def remaining_visits(
     return _visits([(number, row) for number, row in wanted if number not in done.get(row, ())], seed)
 
 
-def extra_visits(
-    undecided: Collection[BenchmarkId],
-    records: Sequence[Record],
-    *,
-    sides: int,
-    batch: int,
-    max_rounds: int,
-    seed: int,
-) -> tuple[Visit, ...]:
-    """The next rounds of rows that are still undecided.
-
-    Args:
-        undecided: Rows whose verdict needs more.
-        records: What there is.
-        sides: How many cells are compared.
-        batch: How many rounds each row gets before the next look.
-        max_rounds: How many rounds a row gets at most, the first ones included.
-        seed: Orders the benchmarks within a round.
-    """
-    done = rounds_done(records, sides)
-    skipped = given_up(records)
-    wanted: list[tuple[int, BenchmarkId]] = []
-    for row in sorted(undecided):
-        if row not in skipped:
-            had = done.get(row, frozenset())
-            open_rounds = [number for number in range(max_rounds) if number not in had]
-            wanted += [(number, row) for number in open_rounds[: min(batch, max_rounds - len(had))]]
-    return _visits(wanted, seed)
+def looks(rounds: int, max_rounds: int, batch: int) -> Iterator[tuple[int, int]]:
+    """The numbers of rounds after which verdicts are looked at while more may follow, each with the next one."""
+    now = rounds
+    while now < max_rounds:
+        following = min(now + batch, max_rounds)
+        yield now, following
+        now = following
 
 
 def _visits(wanted: Iterable[tuple[int, BenchmarkId]], seed: int) -> tuple[Visit, ...]:

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -86,7 +86,7 @@ class _Take:
 
 def measure_visit(
     visit: Visit, sides: Sequence[Side], suite: Path, options: Options, *, isolate: bool = False
-) -> Iterator[RowResult]:
+) -> Generator[RowResult]:
     """Measures the rows of one benchmark in one round, and gives each as soon as it is done.
 
     Rows share processes until one of these ends early; the rest then get fresh ones, on every side. Close the iterator

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import cattrs
 from cattrs import transform_error
 from cattrs.errors import BaseValidationError
+from cattrs.v import format_exception
 
 __all__ = ["FormatError", "structure", "unstructure"]
 
@@ -27,7 +29,7 @@ def structure(value: Any, kind: type[T]) -> T:
     try:
         return _converter().structure(value, kind)
     except (BaseValidationError, TypeError, ValueError, KeyError) as error:
-        raise FormatError("; ".join(transform_error(error))) from error
+        raise FormatError("; ".join(transform_error(error, format_exception=_told))) from error
 
 
 def unstructure(value: Any) -> Any:
@@ -42,7 +44,14 @@ def _converter() -> cattrs.Converter:
     for kind in (bool, int, str):
         converter.register_structure_hook(kind, functools.partial(_exactly, kind))
     converter.register_structure_hook(float, _number)
+    # An enum of strings is a string too, and would get the hook of one.
+    converter.register_structure_hook(StrEnum, lambda value, kind: kind(value))
     return converter
+
+
+def _told(error: BaseException, kind: type | None) -> str:
+    # The hooks below and enums say what they got; cattrs would leave that out.
+    return str(error) if type(error) in (TypeError, ValueError) else format_exception(error, kind)
 
 
 def _exactly(kind: type[T], value: object, _: object) -> T:

@@ -1,0 +1,7 @@
+"""A file that cannot be imported."""
+
+import no_such_module_anywhere  # noqa: F401
+
+
+def time_never():
+    pass

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.measurement.process import LOG_LIMIT, MeasuredProcess, NotMeasuredError
+from harness.measurement.records import State
+from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone
+
+SETS = ["raise", "hang", "segfault", "kill", "memory", "skip", "exit", "leave", "starve", "fine"]
+
+
+def run_set(process: MeasuredProcess, index: int = 0) -> dict[str, object]:
+    process.setup(index)
+    process.calibrate()
+    sample = process.sample()
+    process.teardown()
+    return sample
+
+
+def measure(make_side: SideMaker, suite: Path, benchmark: str, index: int = 0) -> dict[str, object]:
+    with MeasuredProcess(make_side(), suite, benchmark, QUICK) as process:
+        process.start()
+        process.started()
+        return run_set(process, index)
+
+
+def test_timed(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "good.time_plain", QUICK) as process:
+        process.start()
+        said = process.started()
+        process.setup(0)
+        number = process.calibrate()
+        first, second = process.sample(), process.sample()
+    assert (said.type, said.params, said.one_value) == ("time", (), False)
+    # Ten milliseconds of an operation of about a microsecond.
+    assert 100 < number < 1_000_000
+    assert 0 < first["value"] < 0.001
+    assert second["at"] > first["at"]
+    assert first["canary"] > 0
+    assert first["faults"] >= 0
+
+
+def test_noise_does_not_disturb_the_conversation(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "good.time_noisy", QUICK) as process:
+        process.start()
+        process.started()
+        process.setup(0)
+        assert process.calibrate() == 3
+        process.words()
+        process.sample()
+        words = process.words()
+        for _ in range(60):
+            process.sample()
+        assert len(process.words()) == LOG_LIMIT
+        assert process.words() == ""
+    for text in ("on standard output", "on standard error", "straight to the descriptor", "looks like an answer"):
+        assert words.count(text) == 3
+
+
+def test_noise_of_start_up_files(make_side: SideMaker, suite: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "usercustomize.py").write_text("")
+    (site / "sitecustomize.py").write_text("print('hello from sitecustomize')\n")
+    with MeasuredProcess(make_side(PYTHONPATH=str(site)), suite, "good.time_plain", QUICK) as process:
+        process.start()
+        process.started()
+        assert "hello from sitecustomize" in process.words()
+
+
+def test_parameters_and_version(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "good.Pair.time_copy", QUICK) as process:
+        process.start()
+        said = process.started()
+        for index in range(4):
+            run_set(process, index)
+    assert said.params == (("'a'", "'b'"), ("1", "2"))
+    assert said.version == "7"
+
+
+def test_isolating_setup_is_run_before_each_call(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "good.Isolating.time_fresh", QUICK) as process:
+        process.start()
+        process.started()
+        process.setup(0)
+        assert process.calibrate() == 4
+        assert process.sample()["value"] > 0
+
+
+def test_setup_is_reused_where_the_suite_says_so(make_side: SideMaker, suite: Path) -> None:
+    (suite / "__init__.py").write_text(
+        "from asv_runner.benchmarks.time import TimeBenchmark\nTimeBenchmark._setup_isolates_timed_calls = False\n"
+    )
+    with MeasuredProcess(make_side(), suite, "good.Pair.time_copy", QUICK) as process:
+        process.start()
+        process.started()
+        process.setup(0)
+        assert process.calibrate() > 100
+        assert process.sample()["value"] < 0.001
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "index", "value"),
+    [
+        ("good.track_number", 0, 42),
+        ("good.Cached.track_cache", 0, 2),
+        ("good.Cached.track_cache", 1, 3),
+        ("good.track_standard_input", 0, 0),
+        ("good.track_sees_harness", 0, 0),
+        ("good.Isolating.track_setups", 0, 1),
+    ],
+)
+def test_tracked(make_side: SideMaker, suite: Path, benchmark: str, index: int, value: float) -> None:
+    assert measure(make_side, suite, benchmark, index)["value"] == value
+
+
+def test_cache_is_fresh_for_each_set(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "good.Cached.track_cache", QUICK) as process:
+        process.start()
+        process.started()
+        assert [run_set(process, index)["value"] for index in (0, 1, 0)] == [2, 3, 2]
+
+
+def test_raw(make_side: SideMaker, suite: Path) -> None:
+    value = measure(make_side, suite, "good.timeraw_import")["value"]
+    assert isinstance(value, float)
+    assert 0 < value < 10
+
+
+def test_peak_memory_is_the_workers_own(make_side: SideMaker, suite: Path) -> None:
+    held = bytearray(300 * 2**20)  # a large parent must not show
+    value = measure(make_side, suite, "good.peakmem_megabytes")["value"]
+    assert isinstance(value, float)
+    assert 64 * 2**20 < value < 200 * 2**20
+    del held
+
+
+def test_no_value_is_a_skip(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "good.track_nothing")
+    assert error.value.state is State.SKIPPED
+
+
+def test_not_a_number(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError, match="returned str, not a number") as error:
+        measure(make_side, suite, "good.track_text")
+    assert error.value.state is State.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("how", "state", "reason"),
+    [
+        ("raise", State.CRASHED, "ValueError: a bad value"),
+        ("hang", State.TIMEOUT, "still in sample after 2 s, killed"),
+        ("segfault", State.CRASHED, "killed by SIGSEGV while in sample"),
+        ("kill", State.CRASHED, "killed by SIGKILL while in sample"),
+        ("memory", State.OUT_OF_MEMORY, "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory"),
+        ("skip", State.SKIPPED, "not on this machine"),
+        ("exit", State.CRASHED, "SystemExit: 3"),
+        ("leave", State.CRASHED, "ended with status 4 while in sample"),
+        ("starve", State.OUT_OF_MEMORY, "MemoryError"),
+    ],
+)
+def test_bad_benchmarks(make_side: SideMaker, suite: Path, marker: str, how: str, state: State, reason: str) -> None:
+    with MeasuredProcess(make_side(), suite, "bad.Bad.time_it", QUICK) as process:
+        process.start()
+        process.started()
+        with pytest.raises(NotMeasuredError) as error:
+            run_set(process, SETS.index(how))
+        words = process.words()
+    assert error.value.state is state
+    assert error.value.reason.startswith(reason)
+    if how != "skip":
+        assert f"about to {how}" in words
+    if how in ("raise", "segfault"):
+        assert "in do_" in words  # where it happened
+    assert eventually_gone(marker) == []
+
+
+def test_killed_by_the_kernel_for_memory(make_side: SideMaker, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = iter([3, 4])
+    monkeypatch.setattr("harness.measurement.process.oom_kills", lambda: next(counts))
+    with MeasuredProcess(make_side(), suite, "bad.Bad.time_it", QUICK) as process:
+        process.start()
+        process.started()
+        with pytest.raises(NotMeasuredError) as error:
+            run_set(process, SETS.index("kill"))
+    assert error.value.state is State.OUT_OF_MEMORY
+
+
+def test_suite_that_cannot_be_imported(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "broken.time_never")
+    assert error.value.state is State.CRASHED
+    assert error.value.reason == "ModuleNotFoundError: No module named 'no_such_module_anywhere'"
+
+
+def test_unknown_flag(make_side: SideMaker, suite: Path) -> None:
+    side = make_side(flags=(("speed", "high"),))
+    with MeasuredProcess(side, suite, "good.time_plain", QUICK) as process:
+        process.start()
+        with pytest.raises(NotMeasuredError, match=r"unknown flag speed; known are .*mkldnn"):
+            process.started()
+
+
+def test_interpreter_that_is_not_there(make_side: SideMaker, suite: Path) -> None:
+    side = make_side()
+    absent = type(side)(cell=side.cell, command=("/no/such/python",), environment="", lock="", variables=side.variables)
+    with pytest.raises(NotMeasuredError, match="cannot be started"), MeasuredProcess(absent, suite, "x", QUICK):
+        pass
+
+
+def test_interrupt_leaves_nothing(make_side: SideMaker, suite: Path, marker: str) -> None:
+    def interrupted() -> None:
+        with MeasuredProcess(make_side(), suite, "bad.Bad.time_it", QUICK) as process:
+            process.start()
+            process.started()
+            process.setup(SETS.index("hang"))
+            process.calibrate()
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            process.sample()
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert eventually_gone(marker) == []
+
+
+def test_affinity(make_side: SideMaker, suite: Path) -> None:
+    processor = min(os.sched_getaffinity(0))
+    options = type(QUICK)(affinity=(processor,))
+    with MeasuredProcess(make_side(), suite, "good.time_plain", options) as process:
+        process.start()
+        process.started()
+        facts = process.fingerprint()
+    assert facts["affinity"] == [processor]
+    assert facts["python"]["version"] == ".".join(map(str, sys.version_info[:3]))
+    assert facts["notes"] == []
