@@ -15,9 +15,9 @@ from harness.cells.wheels import OfferedFile
 from harness.errors import ResolveError
 from harness.releases.catalog_store import Stored, read_failure, read_stored, write_failure, write_stored
 from harness.releases.fetch import SourceError, fetch_files
-from harness.releases.sources import DEFAULT, FIND_LINKS, Source, SourceKind
+from harness.releases.sources import DEFAULT, Source, SourceKind
 
-__all__ = ["MAX_AGE", "Catalog", "age_text", "load_catalog", "offers_for"]
+__all__ = ["MAX_AGE", "Catalog", "age_text", "load_catalog", "release_date"]
 
 #: How old a catalogue may be before the network is asked again.
 MAX_AGE = timedelta(hours=6)
@@ -79,15 +79,6 @@ def release_date(release: str, files: Iterable[OfferedFile]) -> datetime | None:
         return datetime.strptime(str(version.dev), "%Y%m%d").replace(tzinfo=UTC)
     except ValueError:
         return None
-
-
-def offers_for(files: Iterable[OfferedFile], backend: str) -> tuple[OfferedFile, ...]:
-    """The files that a backend can use: those of its index, and of find-links those built for it by their local tag."""
-    return tuple(
-        file
-        for file in files
-        if file.source == backend or (file.source == FIND_LINKS and (_parsed(file.version).local or DEFAULT) == backend)
-    )
 
 
 def load_catalog(

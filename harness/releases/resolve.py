@@ -12,9 +12,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from harness.cells.cell import Cell
+from harness.cells.offers import serves
 from harness.cells.wheels import OfferedFile, Target, best_wheel
 from harness.errors import ConfigurationError, ResolveError
-from harness.releases.catalog import offers_for, release_date
+from harness.releases.catalog import release_date
 from harness.releases.lock import Lock, LockedFile
 from harness.releases.pylock import locked_files
 from harness.releases.uv import Uv, compile_pylock
@@ -124,7 +125,7 @@ def subject_file(request: Request) -> OfferedFile:
         ResolveError: Its release is not on offer for its backend, Python and platform.
     """
     cell = request.cell
-    usable = [file for file in offers_for(request.offers, cell.backend) if file.public == cell.release]
+    usable = [file for file in request.offers if serves(file, cell.backend) and file.public == cell.release]
     wheel = best_wheel(usable, request.target)
     chosen = wheel or next((file for file in usable if not file.is_wheel and file.yanked is None), None)
     if chosen is not None:

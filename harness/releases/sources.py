@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import assert_never
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from harness.releases.uv_settings import with_uv_settings
+
 __all__ = ["DEFAULT", "FIND_LINKS", "Source", "SourceKind", "index_environment", "redact", "scrub", "sources_for"]
 
 #: The label of what uv finds without being told of a backend.
@@ -81,16 +83,14 @@ def sources_for(
         backends: The backends wanted; each but `default` adds its folder below `index_base`.
         index_base: The address under which PyTorch's own indexes lie, one folder a backend; empty for none.
         nightly_base: The same for nightly builds; empty when nightlies are not wanted.
-        environ: Where uv's variables are read.
+        environ: Where uv's variables are read, and where its configuration files are found.
     """
+    environ = with_uv_settings(environ)
     exclusive = not environ.get("UV_INDEX_STRATEGY", "").startswith("unsafe")
-    found = [*_backend_sources(backends, index_base, nightly_base)]
-    extra = [
-        *_listed(environ, "UV_INDEX", environ.get("UV_INDEX", "").split(), exclusive),
-        *_listed(environ, "UV_EXTRA_INDEX_URL", environ.get("UV_EXTRA_INDEX_URL", "").split(), exclusive),
-    ]
-    default = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or ""
-    found += extra
+    found = list(_backend_sources(backends, index_base, nightly_base))
+    for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
+        found += _listed(environ, variable, environ.get(variable, "").split(), exclusive)
+    default = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL")
     if default:
         found += _listed(environ, "UV_DEFAULT_INDEX", [default], exclusive)
     else:

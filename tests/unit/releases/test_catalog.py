@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer
 
 from harness.cells.wheels import OfferedFile
 from harness.errors import ResolveError
-from harness.releases.catalog import Catalog, age_text, load_catalog, offers_for, release_date
+from harness.releases.catalog import Catalog, age_text, load_catalog, release_date
 from harness.releases.catalog_store import Stored, read_stored, stored_path, write_stored
 from harness.releases.sources import DEFAULT, Source, SourceKind, sources_for
 
@@ -77,17 +77,6 @@ class TestCatalog:
     def test_a_nightly_carries_its_day(self):
         assert release_date("2.14.0.dev20260701", []) == datetime(2026, 7, 1, tzinfo=UTC)
         assert release_date("2.14.0.dev7", []) is None
-
-    def test_find_links_offer_backends_by_local_tag(self):
-        files = [
-            offered("1.0"),
-            offered("1.0+cpu", source="cpu"),
-            offered("1.1+cpu", source="find-links"),
-            offered("1.2", source="find-links"),
-        ]
-        assert [f.version for f in offers_for(files, "cpu")] == ["1.0+cpu", "1.1+cpu"]
-        assert [f.version for f in offers_for(files, "default")] == ["1.0", "1.2"]
-        assert offers_for(files, "cu126") == ()
 
 
 class TestLoading:
