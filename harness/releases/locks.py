@@ -18,7 +18,7 @@ from harness.releases.lockfile import StoredLock, lock_path, read_lock, write_lo
 from harness.releases.resolve import Request, as_of_date, requirements_of, resolve, target_of
 from harness.releases.uv import Uv
 
-__all__ = ["LockCheck", "LockState", "check_locks", "differences", "lock_for", "misfits", "update_locks"]
+__all__ = ["LockCheck", "LockState", "check_locks", "differences", "lock_for", "misfits", "stored_lock", "update_locks"]
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,23 @@ def lock_for(request: Request, uv: Uv, *, locks: Path, today: date | None = None
         ResolveError: There is no lock, and none can be resolved.
     """
     day = today or datetime.now(UTC).date()
+    if found := stored_lock(request, uv, locks=locks, today=day):
+        return found
+    lock = resolve(request, uv, today=day)
+    try:
+        write_lock(_cached_path(request, uv.cache), _stored(request, lock))
+    except StorageError as error:
+        log.warning("the lock of %s is not kept for the next time: %s", request.cell.id, error.what)
+    return lock
+
+
+def stored_lock(request: Request, uv: Uv, *, locks: Path, today: date | None = None) -> Lock | None:
+    """The lock of a cell that is there already and fits, the committed one before the cached one; resolves nothing.
+
+    Raises:
+        ConfigurationError: The committed lock is damaged.
+    """
+    day = today or datetime.now(UTC).date()
     committed = lock_path(locks, request.cell)
     if committed.exists():
         stored = read_lock(committed)
@@ -80,12 +97,7 @@ def lock_for(request: Request, uv: Uv, *, locks: Path, today: date | None = None
         else:
             if not misfits(stored, request, day):
                 return stored.lock
-    lock = resolve(request, uv, today=day)
-    try:
-        write_lock(cached, _stored(request, lock))
-    except StorageError as error:
-        log.warning("the lock of %s is not kept for the next time: %s", request.cell.id, error.what)
-    return lock
+    return None
 
 
 def update_locks(
