@@ -240,8 +240,9 @@ def _modifier(text: str, modifier: str) -> tuple[str, str, str]:
 
 
 def _quote(value: str) -> str:
-    # `=` is kept readable except where a leading one would turn a variable into a package.
-    quoted = quote(value, safe=" !#$&'()*,-./:;<=>?@[\\]^_`{|}~")
+    # Spaces go, so that an id is one word in shells, tables and logs. `=` is kept readable except where a leading one
+    # would turn a variable into a package.
+    quoted = quote(value, safe="!#$&'()*,-./:;<=>?@[\\]^_`{|}~")
     return "%3D" + quoted[1:] if quoted.startswith("=") else quoted
 
 

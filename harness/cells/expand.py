@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from harness.cells.cell import Cell, pairs, parse_cell_id
 from harness.cells.declarations import AUTO
+from harness.cells.images import Capability
 from harness.cells.matrix import CUSTOM, Block, Choices, Include, Profile, Slim, Spec
 from harness.cells.pythons import ChoosePython
 from harness.cells.select import Selector, select
@@ -81,7 +82,7 @@ def cells_of(
         choose_python: Chooses where the profile says `auto`; without it, `auto` is an error.
 
     Raises:
-        ResolveError: A release does not exist, or no Python has wheels of all of them.
+        ResolveError: A release does not exist, or `auto` cannot be told without the indexes.
         UsageError: A selector of the profile does not fit.
     """
     context = _Context(
@@ -160,11 +161,8 @@ def _python(context: _Context, python: str, releases: list[str], backend: str, i
     if context.choose_python is None:
         what = "python = 'auto' needs the indexes, and none was read"
         raise ResolveError(what, next_step="name one: --python 3.11")
+    # Where no Python will do for all, the plan of each cell says which of them cannot exist.
     choice = context.choose_python(releases, backend, image)
-    if choice.python is None:
-        raise ResolveError(
-            choice.why, next_step="name a cell for each side: --cell ID --cell ID (`harness plan full` lists them)"
-        )
     context.notes.append(choice.why)
     return choice.python
 
@@ -214,5 +212,8 @@ def _ruled(context: _Context, cell: Cell, slim: Slim, profile: str) -> Candidate
 
 
 def _with_slim(context: _Context, cell: Cell, slim: Slim) -> Cell:
-    wanted = slim is Slim.YES or (slim is Slim.AUTO and context.slim)
+    image = context.spec.image(cell.image)
+    # Whoever takes an image for NVIDIA GPUs wants to measure on one, and stubs have none.
+    gpu = image is not None and Capability.NVIDIA in image.needs
+    wanted = slim is Slim.YES or (slim is Slim.AUTO and context.slim and not gpu)
     return cell.but(slim=wanted and context.spec.resolve.slim_means_something(cell))

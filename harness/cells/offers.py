@@ -20,7 +20,9 @@ def serves(file: OfferedFile, backend: str) -> bool:
     """
     if backend == "default":
         return file.source == "default" or (file.source == "find-links" and not file.local)
-    return file.local == backend or (file.source == backend and not file.local)
+    if file.source == "find-links":
+        return file.local == backend
+    return file.source == backend and file.local in ("", backend)
 
 
 class Offers:

@@ -5,7 +5,7 @@ Pure: nothing is downloaded, and nothing is asked of the machine but what is pas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from packaging.version import Version
 from harness.cells.cell import HOST, Cell
 from harness.cells.images import Capability, Image
 from harness.cells.offers import Offers
-from harness.cells.pythons import pythons_of, ranges
+from harness.cells.pythons import OLDEST_PYTHON, pythons_of, ranges
 from harness.cells.terms import nearest_releases
 from harness.cells.wheels import OfferedFile, Target, best_wheel, glibc_needed
 
@@ -133,6 +133,9 @@ def plan_cell(
 
 def _find(cell: Cell, offers: Offers, target: Target, unreached: Collection[str]) -> OfferedFile | _Refusal:
     name = f"{cell.subject} {cell.release}"
+    if cell.python_minor < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return _Refusal(Cause.PYTHON, f"the benchmarks run on Python {oldest} and newer, not on {cell.python}")
     if not (everywhere := offers.files(cell.release)):
         near = nearest_releases(cell.release, offers.releases, count=2)
         hint = f"; near it are {' and '.join(near)}" if near else ""
@@ -196,19 +199,15 @@ def _not_here(
 
 
 def _nearest(cell: Cell, offers: Offers, target: Target, cause: Cause) -> str | None:
-    """The id of a cell that can exist and differs as little as possible: in Python, else release, else backend."""
+    """The id of a cell that can exist and differs in as little as can be."""
     plain = cell.but(build=())
     if cause is Cause.SOURCE and _fits(plain, offers, target):
         return plain.id
-    ways: list[Callable[[], Cell | None]] = [
-        lambda: _other_python(plain, offers, target),
-        lambda: _other_release(plain, offers, target),
-    ]
+    ways = [_other_python, _other_release, _other_backend, _other_build]
     if cause is Cause.BACKEND:
-        ways.insert(0, lambda: _other_backend(plain, offers, target))
-    else:
-        ways.append(lambda: _other_backend(plain, offers, target))
-    return next((near.id for near in (way() for way in ways) if near), None)
+        ways = [_other_backend, _other_build, _other_release]
+    found = (way(plain, offers, target) for way in ways)
+    return next((near.id for near in found if near), None)
 
 
 def _fits(cell: Cell, offers: Offers, target: Target) -> bool:
@@ -239,5 +238,16 @@ def _other_release(cell: Cell, offers: Offers, target: Target) -> Cell | None:
 
 
 def _other_backend(cell: Cell, offers: Offers, target: Target) -> Cell | None:
-    cells = (cell.but(backend=backend) for backend in offers.backends(cell.release))
-    return next((other for other in cells if _fits(other, offers, target)), None)
+    return next((other for other in _backends(cell, offers) if _fits(other, offers, target)), None)
+
+
+def _other_build(cell: Cell, offers: Offers, target: Target) -> Cell | None:
+    # Another backend and another Python, when neither alone will do.
+    found = (_other_python(other, offers, target) for other in _backends(cell, offers))
+    return next((near for near in found if near), None)
+
+
+def _backends(cell: Cell, offers: Offers) -> Iterator[Cell]:
+    for backend in offers.backends(cell.release):
+        cuda = backend == "default" or backend.startswith("cu")
+        yield cell.but(backend=backend, slim=cell.slim and cuda)

@@ -19,11 +19,13 @@ class PythonChoice:
     """A choice and its reason.
 
     Attributes:
-        python: `3.11`; None when no Python will do.
-        why: One line for the plan, or, without a Python, for the error.
+        python: `3.11`.
+        complete: Whether every release has a wheel for it; else it is the one that most have.
+        why: One line for the plan.
     """
 
-    python: str | None
+    python: str
+    complete: bool
     why: str
 
 
@@ -72,20 +74,33 @@ def python_chooser(
 
     def choose(releases: Sequence[str], backend: str, image: str) -> PythonChoice:
         target = target_of(image)
-        known = {tuple(map(int, python.split(".")[:2])) for python in installed if not python.endswith("t")}
-        candidates = sorted({*index.pythons, *known}, reverse=True)
-        names = ", ".join(dict.fromkeys(releases))
-        for here, kind in ((True, "installed Python"), (False, "Python (none that is installed will do)")):
-            for major, minor in candidates:
-                if ((major, minor) in known) is not here or (major, minor) < OLDEST_PYTHON:
-                    continue
-                wanted = replace(target, python=(major, minor), free_threaded=False)
-                if all(index.best(release, backend, wanted) for release in releases):
-                    why = f"Python {major}.{minor}: the newest {kind} that {subject} {names} has a wheel for"
-                    return PythonChoice(python=f"{major}.{minor}", why=why)
-        return PythonChoice(python=None, why=_why_none(releases, backend, index, target, subject))
+        known = {_minor(python) for python in installed if not python.endswith("t")}
+        candidates = [python for python in {*index.pythons, *known} if python >= OLDEST_PYTHON] or [OLDEST_PYTHON]
+        # Installed ones first, then the newest.
+        candidates.sort(key=lambda python: (python in known, python), reverse=True)
+        served = {
+            python: sum(
+                index.best(release, backend, replace(target, python=python, free_threaded=False)) is not None
+                for release in releases
+            )
+            for python in candidates
+        }
+        # max gives the first of equals.
+        best = max(candidates, key=served.__getitem__)
+        name = f"{best[0]}.{best[1]}"
+        if served[best] < len(releases):
+            return PythonChoice(python=name, complete=False, why=_why_none(releases, backend, index, target, subject))
+        kind = "the newest installed one" if best in known else "none that is installed will do; the newest"
+        versions = " and ".join(dict.fromkeys(releases)) if len(releases) < 4 else "every release"
+        why = f"Python {name} for {backend} on {image}: {kind} that has a wheel of {subject} {versions}"
+        return PythonChoice(python=name, complete=True, why=why)
 
     return choose
+
+
+def _minor(python: str) -> tuple[int, int]:
+    major, minor = python.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _why_none(releases: Sequence[str], backend: str, offers: Offers, target: Target, subject: str) -> str:
