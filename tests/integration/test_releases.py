@@ -246,6 +246,7 @@ def test_a_backends_own_index_gives_the_subject_and_the_default_one_the_rest(pla
     own = Index(httpserver, tmp_path / "index", prefix="whl/cpu", json=False)
     own.add("tiny", "1.0+cpu", requires=["helper", "numpy"])
     own.add("numpy", "0.5")
+    own.add("numpy", "9.0")
     place.index_base = httpserver.url_for("/whl")
     lock = place.lock("tiny1.0-py3.11-cpu")
     assert lock.index == "cpu"
@@ -322,6 +323,17 @@ def test_packages_that_do_not_fit_are_named_in_one_line(place: Place):
     assert len(caught.value.what) < 400
     with pytest.raises(ResolveError, match="helper"):
         place.lock("tiny1.0-py3.11-default", requirements=["helper>=2"])
+
+
+def test_an_index_without_dates_gives_a_lock_without_one(httpserver, place: Place, tmp_path: Path):
+    plain = Index(httpserver, tmp_path / "index", prefix="html", json=False)
+    for name, version in (("tiny", "1.0"), ("numpy", "9.0"), ("asv-runner", "0.3.2")):
+        plain.add(name, version)
+    place.environ["UV_DEFAULT_INDEX"] = plain.url
+    lock = place.lock("tiny1.0-py3.11-default")
+    assert (lock.as_of, versions(lock)["numpy"]) == ("", "9.0")
+    with pytest.raises(ResolveError, match="numpy"):
+        place.lock("tiny1.0-py3.11-default+@2022-09-05")
 
 
 def test_credentials_stay_out_of_files_logs_and_errors(
