@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from harness.cells.cell import HOST
+from harness.cells.cell import HOST, Cell
 from harness.cells.shapes import Entry, Integer, ListOf, MappingOf, Table, Text
 from harness.cells.wheels import Target
 
-__all__ = ["IMAGES", "Capability", "Image", "images_from"]
+__all__ = ["IMAGES", "Capability", "Image", "images_from", "target_for"]
 
 
 class Capability(StrEnum):
@@ -46,10 +46,6 @@ class Image:
     python: str
     needs: frozenset[Capability]
     description: str
-
-    def target(self, python: tuple[int, int], *, machine: str, free_threaded: bool = False) -> Target:
-        """What a Python in this image can run."""
-        return Target(python=python, glibc=self.glibc, machine=machine, free_threaded=free_threaded)
 
 
 def _glibc_fault(text: str) -> str:
@@ -118,6 +114,23 @@ def images_from(read: Mapping[str, Any]) -> tuple[Image, ...]:
             description=facts["description"],
         )
         for name, facts in read["images"].items()
+    )
+
+
+def target_for(cell: Cell, image: Image | None, *, glibc: tuple[int, int], machine: str) -> Target:
+    """What a cell's Python can run where the cell lives.
+
+    Args:
+        cell: The cell.
+        image: Its image; None for the host.
+        glibc: The C library of the host (`host_glibc()`).
+        machine: The architecture of the host; images run on the same.
+    """
+    return Target(
+        python=cell.python_minor,
+        glibc=image.glibc if image else glibc,
+        machine=machine,
+        free_threaded=cell.python.endswith("t"),
     )
 
 

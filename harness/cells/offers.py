@@ -30,6 +30,8 @@ class Offers:
 
     def __init__(self, files: Iterable[OfferedFile]) -> None:
         self._releases: dict[str, list[OfferedFile]] = {}
+        # The search for the nearest cell asks the same for many cells.
+        self._best: dict[tuple[str, str, Target], OfferedFile | None] = {}
         for file in files:
             try:
                 self._releases.setdefault(file.public, []).append(file)
@@ -56,7 +58,10 @@ class Offers:
 
     def best(self, release: str, backend: str, target: Target) -> OfferedFile | None:
         """The wheel that would be installed, or None."""
-        return best_wheel(self.files(release, backend), target)
+        key = (release, backend, target)
+        if key not in self._best:
+            self._best[key] = best_wheel(self.files(release, backend), target)
+        return self._best[key]
 
     @cached_property
     def pythons(self) -> tuple[tuple[int, int], ...]:

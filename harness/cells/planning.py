@@ -121,14 +121,13 @@ def plan_cell(
             reason=found.reason,
             nearest=_nearest(cell, index, target, found.cause),
         )
-    if refusal := _not_here(cell, target, image, capabilities):
-        return PlannedCell(
-            cell=cell, standing=Standing.NOT_HERE, cause=refusal.cause, reason=refusal.reason, file=found
-        )
     warning = ""
     if found.yanked is not None and not pinned:
         warning = f"{cell.subject} {cell.release} was yanked" + (f": {found.yanked}" if found.yanked else "")
-    return PlannedCell(cell=cell, standing=Standing.RUNS, warning=warning, file=found)
+    planned = PlannedCell(cell=cell, standing=Standing.RUNS, warning=warning, file=found)
+    if refusal := _not_here(cell, target, image, capabilities):
+        return replace(planned, standing=Standing.NOT_HERE, cause=refusal.cause, reason=refusal.reason)
+    return planned
 
 
 def _find(cell: Cell, offers: Offers, target: Target, unreached: Collection[str]) -> OfferedFile | _Refusal:

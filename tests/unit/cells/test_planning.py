@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cells.cell import Cell, parse_cell_id
-from harness.cells.images import Capability, Image
+from harness.cells.images import Capability, Image, target_for
 from harness.cells.offers import Offers, serves
 from harness.cells.planning import Cause, PlannedCell, Standing, excluded_cell, plan_cell
 from harness.cells.pythons import python_chooser, ranges
@@ -30,8 +30,7 @@ HOST = Target(python=(3, 11), glibc=(2, 36), machine="x86_64")
 
 
 def target_of(cell: Cell, glibc: tuple[int, int] = (2, 36), machine: str = "x86_64") -> Target:
-    free = cell.python.endswith("t")
-    return Target(python=cell.python_minor, glibc=glibc, machine=machine, free_threaded=free)
+    return target_for(cell, None, glibc=glibc, machine=machine)
 
 
 def plan(text: str, offers: Offers | list[OfferedFile], **how: object) -> PlannedCell:
@@ -254,6 +253,15 @@ def test_offers_pass_over_names_that_are_no_versions_and_sort_by_version() -> No
     assert Offers(files).releases == ("1.9", "1.10")
     assert Offers(files).files("1.10.0") == [files[0]]
     assert Offers(files).files("3") == []
+
+
+def test_the_target_of_a_cell_is_that_of_its_place() -> None:
+    cell = parse_cell_id("torch2.15.0-py3.13.1t-default-centos7")
+    found = target_for(cell, CENTOS, glibc=(2, 36), machine="aarch64")
+    assert found == Target(python=(3, 13), glibc=(2, 17), machine="aarch64", free_threaded=True)
+    assert target_for(cell.but(python="3.8"), None, glibc=(2, 36), machine="x86_64") == Target(
+        python=(3, 8), glibc=(2, 36), machine="x86_64"
+    )
 
 
 class TestPythonChoice:
