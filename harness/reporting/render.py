@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
+from io import StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO, assert_never
 
 from harness.reporting.markdown import markdown_page
@@ -33,6 +34,9 @@ def show(document: Document, form: Format, *, stream: TextIO | None = None, widt
         width: Characters in a line of a table; the terminal's own by default, 80 where there is none.
     """
     stream = sys.stdout if stream is None else stream
+    if isinstance(stream, TextIOWrapper):
+        # A reason may quote what the terminal's encoding lacks: better a strange character than no report.
+        stream.reconfigure(errors="backslashreplace")
     match form:
         case Format.JSON:
             stream.write(json.dumps(document.as_json(), indent=1, allow_nan=False) + "\n")
@@ -52,8 +56,6 @@ def show(document: Document, form: Format, *, stream: TextIO | None = None, widt
 
 def render(document: Document, form: Format, *, width: int = 80) -> str:
     """A document as text, without colour."""
-    from io import StringIO  # noqa: PLC0415
-
     stream = StringIO()
     show(document, form, stream=stream, width=width)
     # Padding at the ends of lines means nothing, and makes diffs of stored reports noisy.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -57,6 +58,15 @@ def test_colour_only_adds_to_the_words(monkeypatch):
     stream = io.StringIO()
     show(RUN, Format.TABLE, stream=stream, width=80)
     assert "\x1b[1;31mslower" in stream.getvalue()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_poor_encoding_loses_no_report(form):
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding="ascii")
+    show(dataclasses.replace(RUN, notes=("caf\u00e9",)), form, stream=stream, width=80)
+    stream.flush()
+    assert b"caf\\" in buffer.getvalue()
 
 
 @pytest.mark.parametrize("name", EVERY)
