@@ -25,6 +25,7 @@ class Pair:
     params = [["a", "b"], [1, 2]]
     param_names = ["letter", "number"]
     version = "7"
+    warmup_time = 0.01
 
     def setup(self, letter, number):
         self.data = [letter] * number
