@@ -59,9 +59,8 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS)
-            if near:
-                error.message += f" Perhaps you meant {near[0]!r}."
-            raise
+            hint = f" Perhaps you meant {near[0]!r}." if near else ""
+            raise click.UsageError(error.message + hint, ctx) from None
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

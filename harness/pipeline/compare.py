@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,7 +66,7 @@ def looks_of(options: Options) -> Looks:
 
 def measure_pair(
     pair: Pair,
-    environments: dict[Cell, Environment],
+    environments: Mapping[Cell, Environment],
     benchmarks: Benchmarks,
     rows: Sequence[BenchmarkId],
     options: Options,
@@ -85,8 +85,7 @@ def measure_pair(
     looks = looks_of(options)
 
     def undecided(records: Sequence[Record]) -> Collection[BenchmarkId]:
-        table = verdict_table(records, metrics, looks=looks)
-        return {record.benchmark for record in records} - table.settled
+        return verdict_table(records, metrics, looks=looks).open_rows
 
     machine = this_machine(project.results)
     store = Store.default()
@@ -112,16 +111,24 @@ def measure_pair(
         )
 
 
-def judge_run(run: Run) -> Comparison:
+def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
     """The verdicts that a run's records give: the same whenever it is asked, for nothing but the records counts.
 
     Metrics, looks and floors are those of the run's header, as they were when it was measured.
+
+    Args:
+        run: The records of two sides.
+        swapped: Whether the first side is the candidate.
     """
-    baseline, candidate = (parse_cell_id(side.cell) for side in run.header.sides[:2])
-    differences = comparability(facts_of(run, 0), facts_of(run, 1), asked_for=factors_between(baseline, candidate))
+    first, second = (1, 0) if swapped else (0, 1)
+    baseline, candidate = (parse_cell_id(run.header.sides[side].cell) for side in (first, second))
+    asked_for = factors_between(baseline, candidate)
+    differences = comparability(facts_of(run, first), facts_of(run, second), asked_for=asked_for)
     table = verdict_table(
         run.records,
         metrics_of(run.header.benchmarks),
+        baseline=first,
+        candidate=second,
         looks=looks_of(run.header.options),
         blocked=blocking(differences),
     )

@@ -10,9 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from harness.cells.cell import Cell
-from harness.cells.images import Capability
+from harness.cells.images import Capability, target_for
 from harness.cells.matrix import Index, Spec
 from harness.cells.offers import Offers
+from harness.cells.pythons import OLDEST_PYTHON
 from harness.cells.wheels import Target, host_glibc
 from harness.releases.backend import AUTO, BackendChoice, choose_backend, has_nvidia_driver
 from harness.releases.catalog import MAX_AGE, Catalog, load_catalog
@@ -44,16 +45,14 @@ class Place:
     uv: Uv
     capabilities: frozenset[Capability]
 
-    def target(self, spec: Spec, image: str, python: tuple[int, int], *, free_threaded: bool = False) -> Target:
-        """What a Python on the host or in an image can run."""
-        found = spec.image(image)
-        if found is None:
-            return Target(python=python, glibc=host_glibc(), free_threaded=free_threaded)
-        return found.target(python, machine=platform.machine(), free_threaded=free_threaded)
-
     def target_of(self, spec: Spec, cell: Cell) -> Target:
         """What a cell's place can run."""
-        return self.target(spec, cell.image, cell.python_minor, free_threaded=cell.python.endswith("t"))
+        return target_for(cell, spec.image(cell.image), glibc=host_glibc(), machine=platform.machine())
+
+    def image_target(self, spec: Spec, image: str) -> Target:
+        """What the host or an image can run; its Python is of no account."""
+        found = spec.image(image)
+        return Target(python=OLDEST_PYTHON, glibc=found.glibc if found else host_glibc(), machine=platform.machine())
 
 
 def look_around(

@@ -131,13 +131,13 @@ def make_plan(
         backend=place.auto.backend,
         slim=place.slim,
         choose_python=python_chooser(
-            place.offers, lambda image: place.target(spec, image, (3, 0)), installed_pythons(), subject=spec.subject
+            place.offers, partial(place.image_target, spec), installed_pythons(), subject=spec.subject
         ),
     )
     is_slim = any(candidate.cell.slim for candidate in expansion.candidates)
     left_out = tuple(metric for metric in metrics if is_slim and metric.full_environment)
     metrics = tuple(metric for metric in metrics if metric not in left_out)
-    cost = partial(_cost, spec, chosen, place, cache, project, len(benchmarks.rows(metrics)))
+    cost = partial(_cost, spec, chosen, place, project, len(benchmarks.rows(metrics)))
     planned = {candidate.cell: _plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
     return Plan(
         project=project,
@@ -217,9 +217,7 @@ def _pairs(cells: list[Cell]) -> Iterator[Pair]:
         yield from (Pair(cells[0], other) for other in cells[1:])
 
 
-def _cost(
-    spec: Spec, profile: Profile, place: Place, cache: Path, project: Project, rows: int, planned: PlannedCell
-) -> Estimate:
+def _cost(spec: Spec, profile: Profile, place: Place, project: Project, rows: int, planned: PlannedCell) -> Estimate:
     cell = planned.cell
     lock, built = None, False
     try:

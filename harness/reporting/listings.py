@@ -1,4 +1,4 @@
-"""Plain lists: the metrics of a suite, the environments of a store, and errors."""
+"""Plain lists: the metrics of a suite, the environments of a store, the release line, and errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from harness.reporting.page import Align, Cell, Column, Facts, Notes, Page, Row,
 if TYPE_CHECKING:
     from harness.errors import HarnessError
     from harness.measurement.metrics import Metric
+    from harness.releases.line import Line
 
-__all__ = ["EnvironmentRow", "EnvironmentsReport", "ErrorReport", "MetricsReport"]
+__all__ = ["EnvironmentRow", "EnvironmentsReport", "ErrorReport", "MetricsReport", "ReleasesReport"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,4 +177,32 @@ class ErrorReport:
                 "next_step": self.error.next_step,
                 "exit_code": int(self.error.exit_code),
             },
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasesReport:
+    """The answer to `releases list`."""
+
+    line: Line
+
+    def page(self) -> Page:
+        """For people."""
+        columns = (Column(title="release", code=True), Column(title="date"), Column(title="branch"))
+        rows = tuple(
+            Row(cells=(Cell(one.version), Cell(f"{one.date:%Y-%m-%d}"), Cell(one.branch.value)))
+            for one in self.line.releases
+        )
+        title = f"{len(rows)} releases of {self.line.subject}"
+        return Page(title=title, blocks=(Table(columns=columns, rows=rows),))
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            **head("releases list"),
+            "subject": self.line.subject,
+            "releases": [
+                {"version": one.version, "date": one.date.isoformat(), "branch": one.branch.value}
+                for one in self.line.releases
+            ],
         }

@@ -1,0 +1,126 @@
+"""`harness run`: measure the cells of a profile side by side, and say what changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import command_line, format_option, plan_of, selection_options
+from harness.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.cli.progress import Teller
+    from harness.measurement.options import Options
+    from harness.pipeline.compare import Comparison
+    from harness.pipeline.plan import Plan
+    from harness.reporting.run import RunReport
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@selection_options
+@click.option("--rounds", type=click.IntRange(1, 500), help="Rounds before the verdicts are first looked at.")
+@click.option("--max-rounds", type=click.IntRange(1, 500), help="Rounds after which what is open stays undecided.")
+@click.option("--samples", type=click.IntRange(5, 10_000), help="Samples of each process and row, at most.")
+@click.option("--plain", is_flag=True, help="Leave glibc's allocator as users have it, noise included.")
+@click.option("--strict", is_flag=True, help="Do not measure on a machine that the host check finds fault with.")
+@format_option
+def command(form: str, *, plain: bool, strict: bool, **options: Any) -> int:
+    """Measures the cells of PROFILE side by side and prints what changed.
+
+    \b
+    Exit codes: 0 nothing got slower; 1 something did; 3 could not install; 4 could not measure; 5 undecided.
+    The same command goes on where an interrupted one stopped.
+    """  # noqa: D301
+    from harness.cli.progress import Teller
+    from harness.pipeline.run import run_plan
+
+    start = time.monotonic()
+    plan = plan_of(options)
+    for note in plan.notes:
+        click.echo(note, err=True)
+    teller = Teller()
+    reports: list[RunReport] = []
+    codes: list[ExitCode] = []
+    try:
+        for outcome in run_plan(
+            plan, _how(plan, options, strict=strict), plain=plain, on_building=teller.building, on_event=teller.event
+        ):
+            if (report := _report(outcome, plan, teller, time.monotonic() - start, options, plain=plain)) is None:
+                codes.append(ExitCode.INSTALL)
+            else:
+                reports.append(report)
+                codes.append(report.exit_code)
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted; everything measured is stored. The same command goes on from here.", err=True)
+        return ExitCode.INTERRUPTED
+    _show(reports, form)
+    return _worst(codes)
+
+
+def _how(plan: Plan, options: dict[str, Any], *, strict: bool) -> Options:
+    from harness.pipeline.compare import options_of
+
+    profile = plan.profile
+    rounds = options["rounds"] or min(profile.rounds, options["max_rounds"] or profile.rounds)
+    max_rounds = max(options["max_rounds"] or max(profile.max_rounds, rounds), rounds)
+    profile = replace(profile, rounds=rounds, max_rounds=max_rounds, samples=options["samples"] or profile.samples)
+    return replace(options_of(profile), strict_host=strict)
+
+
+def _report(
+    outcome: object, plan: Plan, teller: Teller, seconds: float, options: dict[str, Any], *, plain: bool
+) -> RunReport | None:
+    from harness.jsonio import write_atomic
+    from harness.pipeline.run import Failed
+    from harness.reporting.comparison import comparison_report
+    from harness.reporting.render import Format, render
+
+    if isinstance(outcome, Failed):
+        click.echo(f"not measured: {outcome.pair.baseline} against {outcome.pair.candidate}: {outcome.error}", err=True)
+        return None
+    comparison: Comparison = outcome  # type: ignore[assignment]  # run_plan yields nothing else
+    path = comparison.run.path.parent / "report.md"
+    report = comparison_report(
+        comparison,
+        command="run",
+        host_findings=teller.findings,
+        notes=plan.notes,
+        seconds=seconds,
+        report=str(path.relative_to(plan.project.root)),
+        reproduce=_again(comparison, options, plain=plain),
+    )
+    write_atomic(path, render(report, Format.MARKDOWN))
+    return report
+
+
+def _again(comparison: Comparison, options: dict[str, Any], *, plain: bool) -> str:
+    parts = ["--cell", comparison.baseline.id, "--cell", comparison.candidate.id]
+    for name in ("metric", "tag"):
+        for value in options[f"{name}s"]:
+            parts += [f"--{name}", value]
+    for name in ("rounds", "max_rounds", "samples"):
+        if options[name]:
+            parts += [f"--{name.replace('_', '-')}", str(options[name])]
+    return command_line("run", [*parts, *(["--plain"] if plain else [])])
+
+
+def _show(reports: Sequence[RunReport], form: str) -> None:
+    from harness.cli.options import show_document
+    from harness.reporting.comparison import Several
+
+    if len(reports) == 1:
+        show_document(reports[0], form)
+    elif reports:
+        show_document(Several(reports=tuple(reports)), form)
+
+
+def _worst(codes: Sequence[ExitCode]) -> ExitCode:
+    order = (ExitCode.NO, ExitCode.INSTALL, ExitCode.MEASURE, ExitCode.UNDECIDED)
+    return next((code for code in order if code in codes), ExitCode.FINE)

@@ -1,0 +1,99 @@
+"""The whole job in a straight line: build every cell of a plan, measure each pair, store, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from harness.cells.cell import Cell
+from harness.errors import HarnessError, MeasurementError
+from harness.measurement.events import Event
+from harness.measurement.options import Options
+from harness.pipeline.build import Building, Built, build_all
+from harness.pipeline.compare import Comparison, judge_run, measure_pair, store_results
+from harness.pipeline.plan import Pair, Plan
+from harness.releases.line import read_line, refresh_line
+
+__all__ = ["Failed", "check_plan", "run_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A pair that was not measured, and why."""
+
+    pair: Pair
+    error: HarnessError
+
+
+def run_plan(
+    plan: Plan,
+    options: Options,
+    *,
+    plain: bool = False,
+    on_building: Callable[[Building], None] = lambda _: None,
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Iterator[Comparison | Failed]:
+    """Carries a plan out; yields each comparison as soon as it is made.
+
+    Environments are all built before the first measurement, which downloads would disturb.
+
+    Raises:
+        MeasurementError: There is nothing to measure, or the machine is not fit to measure on.
+        StorageError: What was measured cannot be written.
+        ResolveError: The plan has one pair, and a cell of it cannot be locked.
+        InstallError: The plan has one pair, and a cell of it cannot be built.
+    """
+    check_plan(plan)
+    _complete_line(plan)
+    cells = [cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)]
+    built = build_all(plan.project, plan.spec, plan.place, cells, on_building=on_building)
+    for pair in plan.pairs:
+        if error := _why_not(pair, built):
+            if len(plan.pairs) == 1:
+                raise error
+            yield Failed(pair, error)
+            continue
+        run = measure_pair(
+            pair,
+            built.environments,
+            plan.benchmarks,
+            plan.rows,
+            options,
+            project=plan.project,
+            metrics=plan.metrics,
+            plain=plain,
+            on_event=on_event,
+        )
+        store_results(run, plan.benchmarks, project=plan.project)
+        yield judge_run(run)
+
+
+def check_plan(plan: Plan) -> None:
+    """Makes sure that a plan has something to measure.
+
+    Raises:
+        MeasurementError: It has no metric, or no two cells that can run here; names the reasons.
+    """
+    if not plan.metrics:
+        what = "no metric is left to measure"
+        why = "those that were chosen say nothing in a slim environment" if plan.left_out else ""
+        raise MeasurementError(what, why=why, next_step="choose others, or add --full" if plan.left_out else "")
+    if plan.pairs:
+        return
+    reasons = [f"{one.cell}: {one.planned.reason}" for one in plan.cells if not one.planned.runs]
+    near = [one.planned.nearest for one in plan.cells if one.planned.nearest]
+    what = "\n".join(["there are no two cells to compare here", *reasons])
+    next_step = f"nearest that exists: {near[0]}" if near else "name two releases: --from VERSION --to VERSION"
+    raise MeasurementError(what, next_step=next_step)
+
+
+def _complete_line(plan: Plan) -> None:
+    # A release that came out since the line was last written is new on ASV's commit axis.
+    line = read_line(plan.project.releases)
+    if any(line.get(one.cell.release) is None for one in plan.cells if one.planned.runs):
+        refresh_line(plan.project.releases, plan.place.catalog)
+
+
+def _why_not(pair: Pair, built: Built) -> HarnessError | None:
+    cells: tuple[Cell, ...] = (pair.baseline, pair.candidate)
+    return next((built.failures[cell] for cell in cells if cell in built.failures), None)
