@@ -73,7 +73,7 @@ class ConvnetBackward(Backward):
         unit="s",
         direction="lower",
         hot_path="H08",
-        tags=["backward"],
+        tags=["core", "backward"],
         summary="backward pass of a small convolutional network",
     )
     def time_backward(self, *_):

@@ -91,14 +91,14 @@ class Conv2dTraining:
 
 
 class Conv2dFormats:
-    """A 3 x 3 layer of 64 to 64 channels at 28 x 28.
+    """A 3 x 3 layer of 64 to 64 channels at 14 x 14.
 
     Small, because a release without a bfloat16 kernel for the processor takes a thousand times as long.
     """
 
     param_names = ["threads", "device", "dtype", "memory_format"]
     params = [THREADS, DEVICES, ["float32", "bfloat16"], ["contiguous_format", "channels_last"]]
-    shape = (64, 64, 3, 1, 28)
+    shape = (64, 64, 3, 1, 14)
 
     def setup(self, threads, device, dtype, memory_format):
         torch, self.wait = start(device, threads)

@@ -6,7 +6,7 @@ from .common import DEVICES, THREADS, metric, normal, start
 
 
 class Add:
-    """One addition of eight numbers to eight, 1,000 times: the loop costs under 20 ns each.
+    """One addition of eight numbers to eight, 1,000 times: the loop costs under 10 ns each.
 
     ASV counts the seconds of all 1,000, which are the milliseconds of one.
     """

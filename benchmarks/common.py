@@ -3,6 +3,7 @@
 Only append here. A change of an input or of a helper changes what benchmarks measure without changing their versions.
 """
 
+import ctypes
 import functools
 import re
 import subprocess
@@ -15,6 +16,9 @@ THREADS = ["default", "1"]
 #: A ROCm build answers to "cuda" too. "xpu" and "mps" are understood as well: append them to measure there.
 DEVICES = ["cpu", "cuda"]
 SEED = 20211121
+#: Numbers of settings, from glibc's malloc.h.
+M_TOP_PAD = -2
+M_MMAP_THRESHOLD = -3
 
 _threads_at_start = None
 
@@ -224,6 +228,7 @@ class PeakMemory:
         self._before = 0
         self._allocator = None if device == "cpu" else getattr(torch, device)
         if self._allocator is None:
+            give_large_blocks_back()
             forget_peak()
             status_bytes("VmHWM")
         elif not hasattr(self._allocator, "max_memory_allocated"):
@@ -246,6 +251,22 @@ class PeakMemory:
             self._allocator.synchronize()
             peak = self._allocator.max_memory_allocated()
         self.bytes = peak - self._before
+
+
+def give_large_blocks_back():
+    """Tells glibc to map each block of 1 MiB or more alone, so that its memory goes when it is freed.
+
+    A heap keeps some freed blocks and cannot reuse others, as luck has it: peaks then differ by half from one run to
+    the next, for the same tensors. Other C libraries are left as they are.
+    """
+    libc = ctypes.CDLL(None)
+    try:
+        change, trim = libc.mallopt, libc.malloc_trim
+    except AttributeError:
+        return
+    change(M_MMAP_THRESHOLD, 1 << 20)
+    change(M_TOP_PAD, 0)
+    trim(0)
 
 
 def forget_peak():
