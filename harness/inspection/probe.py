@@ -65,6 +65,7 @@ def facts():
     # Imported before the libraries are listed, so that those it brings are among them.
     found.update(torch_facts())
     found["affinity"] = affinity()
+    found["scheduling"] = scheduling()
     found["environment"] = variables()
     found["libraries"] = libraries()
     found["distributions"] = distributions()
@@ -151,6 +152,14 @@ def _capability(torch, config):
 def affinity():
     """The processors that this process may run on."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def scheduling():
+    """How the kernel schedules this process: `other` is the ordinary way, `fifo` a real-time one."""
+    if not hasattr(os, "sched_getscheduler"):
+        return ""
+    names = {os.SCHED_OTHER: "other", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr", os.SCHED_BATCH: "batch"}
+    return names.get(os.sched_getscheduler(0), "unknown")
 
 
 def variables(environment=None):

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -231,13 +232,14 @@ def test_interrupt_leaves_nothing(make_side: SideMaker, suite: Path, marker: str
     assert eventually_gone(marker) == []
 
 
-def test_affinity(make_side: SideMaker, suite: Path) -> None:
+def test_affinity_and_scheduling(make_side: SideMaker, suite: Path) -> None:
     processor = min(os.sched_getaffinity(0))
-    options = type(QUICK)(affinity=(processor,))
+    options = replace(QUICK, affinity=(processor,), realtime=1)
     with MeasuredProcess(make_side(), suite, "good.time_plain", options) as process:
         process.start()
         process.started()
         facts = process.fingerprint()
     assert facts["affinity"] == [processor]
     assert facts["python"]["version"] == ".".join(map(str, sys.version_info[:3]))
-    assert facts["notes"] == []
+    # Permitted or not, it is on record.
+    assert (facts["scheduling"] == "fifo") is (facts["notes"] == [])
