@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from pathlib import Path
 
 import harness
 from harness.cells.cell import Cell
+from harness.environments.bytecode import supply_bytecode
 from harness.environments.contents import Fault, faults, site_packages
 from harness.environments.disk import MARGIN, UNPACKED, added, format_bytes, same_disk, want_free
 from harness.environments.manifest import Manifest, write_manifest
 from harness.environments.pythons import Interpreter
 from harness.environments.stubs import write_stubs
 from harness.environments.uv import run_uv, uv_cache_dir, uv_variables, uv_version
+from harness.errors import InstallError
 from harness.releases.lock import Lock
 from harness.releases.sources import Source, index_environment
 
@@ -39,6 +42,7 @@ class Plan:
         lock: What is installed.
         interpreter: With which Python.
         sources: Where files are asked for; what uv's variables say when None.
+        bytecode: Where byte code is kept for the next environment with the same packages.
         cached: Hashes of the files that are unpacked in uv's cache already, as far as is known.
         margin: Bytes of disk to leave free.
     """
@@ -47,6 +51,7 @@ class Plan:
     cell: Cell
     lock: Lock
     interpreter: Interpreter
+    bytecode: Path
     sources: Sequence[Source] | None = None
     cached: frozenset[str] = frozenset()
     margin: int = MARGIN
@@ -58,7 +63,7 @@ def build(path: Path, plan: Plan) -> Manifest:
     Raises:
         InstallError: The disk is too small, or uv failed; the folder is left half-built.
     """
-    started = time.monotonic()
+    started, free = time.monotonic(), shutil.disk_usage(path.parent).free
     _want_disk(path, plan)
     log.info("building %s: %d packages, %s at most to download", plan.cell, len(plan.lock.files), _download(plan))
     variables = _variables(plan)
@@ -72,7 +77,7 @@ def build(path: Path, plan: Plan) -> Manifest:
     sync = _sync(path, plan, lock_file)
     doing = f"installing {plan.cell}"
     run_uv(sync, doing, variables=variables, cwd=path.parent)
-    odd = list(faults(site_packages(path)))
+    odd = _odd(path)
     if odd:
         # Files are hard links into uv's cache: what is damaged there is damaged here, until it is unpacked anew.
         names = sorted({fault.package for fault in odd})
@@ -80,14 +85,23 @@ def build(path: Path, plan: Plan) -> Manifest:
         run_uv(["cache", "clean", *names], f"cleaning uv's cache of {', '.join(names)}", variables=variables)
         again = [arg for name in names for arg in ("--reinstall-package", name)]
         run_uv([*sync, *again], doing, variables=variables, cwd=path.parent)
-        odd = list(faults(site_packages(path)))
-    stubs = write_stubs(site_packages(path)).libraries if plan.cell.slim else ()
-    return _describe(path, plan, odd, [(s.soname, s.size) for s in stubs], time.monotonic() - started)
+        odd = _odd(path)
+    packages = site_packages(path)
+    supply_bytecode(plan.bytecode, packages, path / "bin" / "python", plan.interpreter, plan.lock)
+    stubs = write_stubs(packages).libraries if plan.cell.slim else ()
+    return _describe(path, plan, odd, [(s.soname, s.size) for s in stubs], free, started)
+
+
+def _odd(path: Path) -> list[Fault]:
+    try:
+        return list(faults(site_packages(path)))
+    except (FileNotFoundError, ValueError) as error:
+        raise InstallError(str(error), why="uv left a broken environment", next_step="run it again with -v") from error
 
 
 def _sync(path: Path, plan: Plan, lock_file: Path) -> list[str | Path]:
     args: list[str | Path] = ["pip", "sync", "--quiet", "--python", path / "bin" / "python", "--require-hashes"]
-    args += ["--link-mode", "hardlink", "--compile-bytecode", "--allow-empty-requirements"]
+    args += ["--link-mode", "hardlink", "--allow-empty-requirements"]
     # The hashes say which file is meant, so it does not matter which index has it.
     args += ["--index-strategy", "unsafe-best-match"]
     source = [file.name for file in plan.lock.files if not file.filename.endswith(".whl")]
@@ -127,8 +141,11 @@ def _want_disk(path: Path, plan: Plan) -> None:
     want_free(path.parent, int(plan.lock.size * UNPACKED) + plan.margin, f"installing {plan.cell}")
 
 
-def _describe(path: Path, plan: Plan, odd: list[Fault], stubs: list[tuple[str, int]], seconds: float) -> Manifest:
-    size, disk = added(path)
+def _describe(
+    path: Path, plan: Plan, odd: list[Fault], stubs: list[tuple[str, int]], free: int, started: float
+) -> Manifest:
+    seconds = time.monotonic() - started
+    size, disk = added(path, free)
     manifest = Manifest(
         key=plan.key,
         cell=plan.cell.but(env=(), flags=()).id,

@@ -8,10 +8,11 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.utils import canonicalize_name
 
-__all__ = ["Fault", "faults", "installed", "site_packages"]
+__all__ = ["Fault", "Row", "faults", "installed", "records", "site_packages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,14 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.file} ({self.package}) {self.reason}"
+
+
+class Row(NamedTuple):
+    """One line of a RECORD: path from site-packages, `ALGORITHM=HASH`, bytes; the latter two may be empty."""
+
+    path: str
+    digest: str
+    size: str
 
 
 def site_packages(environment: Path) -> Path:
@@ -53,25 +62,37 @@ def installed(folder: Path) -> set[tuple[str, str]]:
     return found
 
 
+def records(folder: Path) -> Iterator[tuple[str, list[Row]]]:
+    """What each package of a site-packages folder says that it installed: its name, and the rows of its RECORD.
+
+    Raises:
+        ValueError: A RECORD cannot be read; names it.
+    """
+    for record in sorted(folder.glob("*.dist-info/RECORD")):
+        try:
+            with record.open(encoding="utf-8", newline="") as file:
+                rows = [Row(*row) for row in csv.reader(file) if len(row) == 3]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            what = f"{record.parent.name}/RECORD cannot be read: {error}"
+            raise ValueError(what) from error
+        yield record.parent.name.removesuffix(".dist-info").rpartition("-")[0], rows
+
+
 def faults(folder: Path, *, deep: bool = False) -> Iterator[Fault]:
     """The files of a site-packages folder that are missing or not what their package's RECORD says.
 
     Args:
         folder: The folder.
         deep: Read every file and compare its hash; otherwise only sizes are compared.
+
+    Raises:
+        ValueError: A RECORD cannot be read; names it.
     """
-    for record in sorted(folder.glob("*.dist-info/RECORD")):
-        package = record.parent.name.partition("-")[0]
-        try:
-            with record.open(encoding="utf-8", newline="") as file:
-                rows = [row for row in csv.reader(file) if len(row) == 3]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            yield Fault(package=package, file=f"{record.parent.name}/RECORD", reason=f"cannot be read: {error}")
-            continue
-        for name, digest, size in rows:
+    for package, rows in records(folder):
+        for row in rows:
             # Byte code and RECORD itself are listed without a size.
-            if size.isdigit() and (reason := _wrong(folder / name, digest, int(size), deep)):
-                yield Fault(package=package, file=name, reason=reason)
+            if row.size.isdigit() and (reason := _wrong(folder / row.path, row.digest, int(row.size), deep)):
+                yield Fault(package=package, file=row.path, reason=reason)
 
 
 def _wrong(path: Path, digest: str, size: int, deep: bool) -> str:

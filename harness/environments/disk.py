@@ -41,17 +41,24 @@ def usage(first: Path, *others: Path) -> Usage:
     return Usage(disk=sum((elsewhere | here).values()), only=only)
 
 
-def added(folder: Path) -> tuple[int, int]:
-    """Bytes of a new environment's files in all, and those among them that it added to the disk.
+def added(folder: Path, free_before: int) -> tuple[int, int]:
+    """Bytes of a new environment's files in all, and those that it added to the disk.
 
-    A file with a third name was there before: one name is this environment's, one uv's cache's, one some other's.
+    Args:
+        folder: The environment.
+        free_before: Bytes that were free on its disk before it was built.
     """
-    size = disk = 0
+    size = own = new = 0
     for entry in _walk(folder):
         stat = entry.stat(follow_symlinks=False)
+        blocks = stat.st_blocks * 512
         size += stat.st_size
-        disk += stat.st_blocks * 512 if stat.st_nlink <= 2 else 0
-    return size, disk
+        own += blocks if stat.st_nlink == 1 else 0
+        # A file with a third name was there before: one is this environment's, one uv's cache's. With two names it may
+        # be new or have been waiting in the cache.
+        new += blocks if stat.st_nlink <= 2 else 0
+    # Other programs write to the disk too, so what became less free is believed between these bounds only.
+    return size, max(own, min(new, free_before - shutil.disk_usage(folder).free))
 
 
 def want_free(folder: Path, size: int, doing: str) -> None:

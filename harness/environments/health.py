@@ -96,7 +96,10 @@ def _files(path: Path, manifest: Manifest, deep: bool) -> str | None:
         stub = folder / "torch" / "lib" / name
         if not stub.is_file() or stub.stat().st_size != size:
             return f"the stand-in library {name} is missing or is another"
-    wrong = [fault for fault in faults(folder, deep=deep) if fault.file not in manifest.odd_files]
+    try:
+        wrong = [fault for fault in faults(folder, deep=deep) if fault.file not in manifest.odd_files]
+    except ValueError as error:
+        return str(error)
     if not wrong:
         return None
     shown = "; ".join(str(fault) for fault in islice(wrong, 3))

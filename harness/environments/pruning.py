@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.environments.bytecode import unused_bytecode
 from harness.environments.disk import usage
 from harness.environments.uv import run_uv, uv_cache_dir
 from harness.paths import cache_dir
@@ -65,8 +67,10 @@ def prune(store: Store, max_size: int) -> PruneReport:
     removed: list[Entry] = []
     kept: list[Entry] = []
     waiting = list(store.list())
-    if after > max_size and cache:
-        run_uv(["cache", "prune", "--quiet"], "pruning uv's cache")
+    if after > max_size:
+        _drop_bytecode(store)
+        if cache:
+            run_uv(["cache", "prune", "--quiet"], "pruning uv's cache")
         after = _size(store, cache)
     cleaned = just_cleaned = False
     while after > max_size:
@@ -81,6 +85,7 @@ def prune(store: Store, max_size: int) -> PruneReport:
             if store.remove(entry.key):
                 log.info("removed %s, last used %s", entry.cell or entry.key, entry.last_used.date())
                 removed.append(entry)
+                _drop_bytecode(store)
                 just_cleaned = False
             else:
                 kept.append(entry)
@@ -102,6 +107,11 @@ def _own_cache() -> Path | None:
     # A cache that UV_CACHE_DIR points to elsewhere serves other projects too: it is neither counted nor cleaned.
     cache = uv_cache_dir()
     return cache if cache == cache_dir() / "uv" and cache.is_dir() else None
+
+
+def _drop_bytecode(store: Store) -> None:
+    for folder in unused_bytecode(store.bytecode):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _size(store: Store, cache: Path | None) -> int:

@@ -120,6 +120,7 @@ class Store:
                     cell=cell,
                     lock=lock,
                     interpreter=interpreter,
+                    bytecode=self.bytecode,
                     sources=sources,
                     cached=self._cached(),
                     margin=self.margin,
@@ -294,6 +295,11 @@ class Store:
 
     def _lock(self, key: str) -> Path:
         return self.root / "locks" / f"{key}.lock"
+
+    @property
+    def bytecode(self) -> Path:
+        """Where byte code is kept for the next environment with the same packages."""
+        return self.root / "bytecode"
 
     @property
     def _building(self) -> Path:

@@ -20,14 +20,20 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
+from werkzeug import Request as HttpRequest
+from werkzeug import Response
 
 from harness.cells.cell import Cell, parse_cell_id
+from harness.cells.wheels import Target, host_glibc
 from harness.environments.environment import Environment
 from harness.environments.store import Store
 from harness.environments.variables import clean_variables
-from harness.errors import InstallError
+from harness.errors import InstallError, ResolveError
+from harness.releases.catalog import load_catalog
 from harness.releases.lock import Lock, LockedFile
+from harness.releases.resolve import Request, resolve
+from harness.releases.sources import sources_for
+from harness.releases.uv import Uv
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
@@ -70,7 +76,7 @@ class Index:
         digest = hashlib.sha256(data).hexdigest()
         return LockedFile(name=name, version=version, filename=filename, sha256=digest, size=len(data))
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: HttpRequest) -> Response:
         self.requests.append(request.path)
         if request.path.startswith("/files/"):
             name = request.path.removeprefix("/files/")
@@ -531,3 +537,46 @@ except (RuntimeError, AssertionError) as error:
 else:
     raise SystemExit("CUDA works")
 """
+
+
+def locked(cell: Cell, cache: Path, *requirements: str) -> Lock:
+    """The lock of a cell, as a run makes it; skips where no index and no folder offers the release."""
+    sources = sources_for(["default"], environ=os.environ)
+    try:
+        catalog = load_catalog(cell.subject, sources, cache=cache)
+        target = Target(python=cell.python_minor, glibc=host_glibc())
+        request = Request(cell=cell, target=target, offers=catalog.files, requirements=requirements)
+        return resolve(request, Uv(sources=sources, cache=cache, environ=os.environ))
+    except ResolveError as error:
+        pytest.skip(f"this release cannot be had here: {error.what}")
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(PYTHON != "3.11", reason="the wheel in the folder is for Python 3.11")
+def test_torch_for_the_cpu(shared_cache: Path):
+    cell = parse_cell_id("torch2.13.0-py3.11-cpu")
+    environment = Store.default().ensure(cell, locked(cell, shared_cache, "numpy"))
+    assert "AssertionError" in run_in(environment, COMPUTE)
+    assert run_in(environment, "import torch; print(torch.__version__)") == "2.13.0+cpu"
+    [health] = [health for health in Store.default().check() if health.key == environment.key]
+    assert health.reason is None
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("release", ["2.0.1", "2.15.0"])
+def test_slim_torch_computes_and_sees_no_gpu(shared_cache: Path, release: str):
+    python = "3.10" if release == "2.0.1" else "3.11"
+    cell = parse_cell_id(f"torch{release}-py{python}-default+slim")
+    lock = locked(cell, shared_cache, "numpy", "setuptools<70" if release == "2.0.1" else "setuptools")
+    assert not [file.name for file in lock.files if file.name.startswith("nvidia")]
+    environment = Store.default().ensure(cell, lock)
+    # Every symbol must be there, also those that lazy binding would never miss.
+    code = f"import os; assert os.environ['LD_BIND_NOW']\n{COMPUTE}"
+    variables = clean_variables(cell.but(env=(("LD_BIND_NOW", "1"),)), environment)
+    command = [str(environment.python), "-c", code]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no version information" not in done.stderr
+    assert done.stdout.split()[0] == "RuntimeError"
+    [health] = [health for health in Store.default().check() if health.key == environment.key]
+    assert health.reason is None
