@@ -27,7 +27,7 @@ def test_a_hard_link_is_counted_once_and_a_symbolic_link_is_not_followed(tmp_pat
     both = usage(one, two)
     assert 3 << 20 <= both.disk <= (3 << 20) + 4096  # a long symbolic link takes a block
     assert both.only == 2 << 20
-    assert usage(two, one).only == 0
+    assert usage(two, one).only <= 4096
     assert usage(tmp_path / "missing").disk == 0
 
 
