@@ -1,0 +1,127 @@
+"""The suite on real torch, the oldest and a new one: each benchmark runs with each parameter set, or says why not."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.asv_plugin.suite import discover
+from harness.cells.cell import Cell, parse_cell_id
+from harness.cells.offers import serves
+from harness.cells.wheels import Target, host_glibc
+from harness.environments.environment import Environment
+from harness.environments.pythons import find_python
+from harness.environments.store import Store
+from harness.environments.variables import clean_variables
+from harness.errors import InstallError, ResolveError
+from harness.measurement.metrics import metrics_of, value
+from harness.releases.catalog import load_catalog
+from harness.releases.resolve import Request, resolve
+from harness.releases.sources import sources_for
+from harness.releases.uv import Uv
+
+SUITE = Path(__file__).parents[2] / "benchmarks"
+ONCE = Path(__file__).with_name("suite_once.py")
+OLDEST = parse_cell_id("torch1.8.1-py3.8-default")
+NEW = parse_cell_id("torch2.13.0-py3.11-cpu")
+#: Skips that a machine may have, and those that a release has.
+NO_DEVICE = ("no cuda device", "CPU threads do not matter to work on cuda")
+NO_INFERENCE_MODE = "this release has no torch.inference_mode"
+
+pytestmark = pytest.mark.torch
+
+
+def environment_of(cell: Cell, cache: Path) -> Environment:
+    """A real environment; skips where the release or the Python cannot be had."""
+    sources = sources_for(["default"], environ=os.environ)
+    try:
+        find_python(cell.python)
+        offers = load_catalog(cell.subject, sources, cache=cache).files_of(cell.release)
+    except (ResolveError, InstallError) as error:
+        pytest.skip(f"{cell.id} cannot be had here: {error.what}")
+    if not any(serves(file, cell.backend) for file in offers):
+        pytest.skip(f"{cell.id} cannot be had here: no index or folder offers it")
+    request = Request(
+        cell=cell,
+        target=Target(python=cell.python_minor, glibc=host_glibc()),
+        offers=offers,
+        requirements=["numpy", "setuptools<70"] if cell == OLDEST else ["numpy"],
+    )
+    lock = resolve(request, Uv(sources=sources, cache=cache, environ=os.environ))
+    return Store.default().ensure(cell, lock)
+
+
+def run_once(cell: Cell, environment: Environment, suite: Path, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The outcome of each parameter set of the named benchmarks, or of all."""
+    command = [str(environment.python), str(ONCE), str(suite), *names]
+    variables = clean_variables(cell, environment)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("cell", [OLDEST, NEW], ids=lambda cell: cell.release)
+def test_everything_runs_or_says_why_not(cell: Cell, shared_cache: Path) -> None:
+    environment = environment_of(cell, shared_cache)
+    metrics = {metric.benchmark: metric for metric in metrics_of(discovered(cell, environment))}
+    outcomes = run_once(cell, environment, SUITE)
+
+    failed = [(o["benchmark"], o["params"], o["reason"]) for o in outcomes if o["state"] == "failed"]
+    assert not failed
+    expected = {
+        (metric.benchmark, *params) for metric in metrics.values() for params in itertools.product(*metric.params)
+    }
+    assert {(o["benchmark"], *map(repr, o["params"])) for o in outcomes} == expected
+    # Nothing is skipped on the CPU but what the oldest release does not have.
+    skipped = {o["reason"] for o in outcomes if o["state"] == "skipped" and "cuda" not in o["params"]}
+    assert [NO_INFERENCE_MODE in reason for reason in skipped] == ([True] if cell == OLDEST else [])
+    for outcome in outcomes:
+        if outcome["state"] == "skipped":
+            assert any(reason in outcome["reason"] for reason in (*NO_DEVICE, NO_INFERENCE_MODE)), outcome
+        for number in outcome["values"]:
+            measured = value(metrics[outcome["benchmark"]], [repr(p) for p in outcome["params"]], number)
+            assert math.isfinite(measured), outcome
+            assert measured >= 0, outcome
+
+
+def discovered(cell: Cell, environment: Environment) -> dict[str, dict[str, Any]]:
+    return discover(environment.python, SUITE, clean_variables(cell, environment))
+
+
+def test_a_benchmark_that_fails_is_seen(shared_cache: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "benchmarks"
+    shutil.copytree(SUITE, broken, ignore=shutil.ignore_patterns("__pycache__"))
+    file = broken / "bench_matmul.py"
+    file.write_text(file.read_text().replace("torch.bmm", "torch.bmmm"))
+    outcomes = run_once(NEW, environment_of(NEW, shared_cache), broken, ["bench_matmul.BatchedMatmul.time_bmm"])
+    assert {o["state"] for o in outcomes if o["params"][1] == "cpu"} == {"failed"}
+    assert "bmmm" in outcomes[0]["reason"]
+
+
+def test_peak_memory_is_steady_and_recording_costs_memory(shared_cache: Path) -> None:
+    environment = environment_of(NEW, shared_cache)
+    name = "bench_record.MlpForwardMemory.track_peak"
+    code = (
+        "import sys; from asv_runner.discovery import get_benchmark_from_name as get\n"
+        "benchmark = get(sys.argv[1], sys.argv[2]); benchmark.do_setup(); print(benchmark.do_run())"
+    )
+
+    def peak(index: int) -> int:
+        command = [str(environment.python), "-c", code, str(SUITE), f"{name}-{index}"]
+        variables = clean_variables(NEW, environment)
+        return int(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
+
+    recording, again, plain = peak(0), peak(0), peak(1)
+    assert again == pytest.approx(recording, rel=0.02)
+    # Six activations of 16 MiB are kept, or at most the two that a layer works on.
+    assert recording == pytest.approx(6 * (16 << 20), rel=0.1)
+    assert plain == pytest.approx(2 * (16 << 20), rel=0.1)
