@@ -101,7 +101,9 @@ class MeasuredProcess:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as cleanup:
-            folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="measured-", ignore_cleanup_errors=True))
+            folder = cleanup.enter_context(
+                tempfile.TemporaryDirectory(prefix=worker.FOLDER_PREFIX, ignore_cleanup_errors=True)
+            )
             self._kills = oom_kills()
             command = [
                 *self.side.command,
@@ -129,9 +131,11 @@ class MeasuredProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self._quit()
-        self._cleanup.close()
+        try:
+            if kind is None:
+                self._quit()
+        finally:
+            self._cleanup.close()
 
     def start(self) -> None:
         """Asks the worker to set itself up and to import the suite; `started` waits for it."""
@@ -221,7 +225,11 @@ class MeasuredProcess:
                 dead = gone or (not events and self._process.poll() is not None)
                 if dead and b"\n" not in self._answers.text:
                     raise self._death(doing)
-            answer: dict[str, Any] = json.loads(line)
+            try:
+                answer: dict[str, Any] = json.loads(line)
+            except ValueError:
+                reason = f"gave an answer that is none while {doing}"
+                raise NotMeasuredError(State.CRASHED, reason) from None
             return answer
 
     def _line(self) -> bytes | None:

@@ -17,6 +17,7 @@ if __name__ == "__main__" and sys.path and sys.path[0] == __file__.rpartition("/
     del sys.path[0]
 
 import atexit
+import contextlib
 import faulthandler
 import importlib.util
 import json
@@ -31,6 +32,8 @@ import traceback
 
 #: Stands before each answer: what comes without it was printed by a start-up file of the interpreter, and is noise.
 MARK = "\x1e"
+#: How the name of the empty folder begins that the harness starts a worker in.
+FOLDER_PREFIX = "measured-"
 CANARY_TURNS = 2000
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "cannot allocate memory", "bad_alloc")
 
@@ -293,12 +296,17 @@ def guard(commands, answers):
         return
     if os.fork():
         os._exit(0)
+    folder = os.getcwd()  # noqa: PTH109
     for descriptor in (answers, 0, 1, 2):
         os.close(descriptor)
     poll = select.poll()
     poll.register(commands, 0)  # no event asked for: only the end of the pipe wakes it
     poll.poll()
+    os.setpgid(0, 0)  # so as not to die with the rest before the folder is gone
     os.killpg(group, signal.SIGKILL)
+    if os.path.basename(folder).startswith(FOLDER_PREFIX):  # noqa: PTH119
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # noqa: PTH106
     os._exit(0)
 
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 
 from harness.measurement.process import LOG_LIMIT, MeasuredProcess, NotMeasuredError
 from harness.measurement.records import State
-from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone
+from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone, processes_naming
 
 SETS = ["raise", "hang", "segfault", "kill", "memory", "skip", "exit", "leave", "starve", "fine"]
 
@@ -229,6 +232,35 @@ def test_interrupt_leaves_nothing(make_side: SideMaker, suite: Path, marker: str
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+    assert eventually_gone(marker) == []
+
+
+HANG = """
+import pickle, sys
+from pathlib import Path
+from harness.measurement.process import MeasuredProcess
+with MeasuredProcess(*pickle.loads(Path(sys.argv[1]).read_bytes())) as process:
+    process.start()
+    process.started()
+    process.setup(1)
+    process.calibrate()
+    process.sample()
+"""
+
+
+def test_harness_killed_while_a_worker_hangs(make_side: SideMaker, suite: Path, marker: str, tmp_path: Path) -> None:
+    (tmp_path / "asked").write_bytes(pickle.dumps((make_side(), suite, "bad.Bad.time_it", QUICK)))
+    bad = suite / "bad.py"
+    bad.write_text(bad.read_text().replace("timeout = 2.0", "timeout = 60.0"))
+    with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")]) as harness:
+        for _ in range(600):
+            if len(processes_naming(marker)) >= 3:  # the worker, its guard, and the child of the benchmark
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the benchmark did not come to hang")
+        time.sleep(0.2)
+        harness.kill()
     assert eventually_gone(marker) == []
 
 

@@ -216,8 +216,11 @@ def test_kill_and_resume(runner: Runner, tmp_path: Path, marker: str) -> None:
     options = replace(FAST, rounds=4, max_rounds=4, samples=8, min_samples=8)
     asked = (runner.sides, SLOW, BENCHMARKS, options, runner.suite, runner.runs, runner.lock)
     (tmp_path / "asked").write_bytes(pickle.dumps(asked))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     harness = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "asked")], env={**os.environ, "MARKER": marker}
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "asked")],
+        env={**os.environ, "MARKER": marker, "TMPDIR": str(temporary)},
     )
     try:
         stored = wait_for_records(runner.runs, 2, harness)
@@ -226,6 +229,7 @@ def test_kill_and_resume(runner: Runner, tmp_path: Path, marker: str) -> None:
         harness.send_signal(signal.SIGKILL)
         harness.wait()
     assert eventually_gone(marker) == []
+    assert list(temporary.iterdir()) == []
     before = stored.read_bytes()
     run = runner(rows=SLOW, options=options)
     assert run.path == stored
