@@ -81,7 +81,7 @@ def build(path: Path, plan: Plan) -> Manifest:
     if odd:
         # Files are hard links into uv's cache: what is damaged there is damaged here, until it is unpacked anew.
         names = sorted({fault.package for fault in odd})
-        log.warning("damaged in uv's cache, fetched again: %s", ", ".join(names))
+        log.warning("damaged in uv's cache, fetched again: %s (%s)", ", ".join(names), odd[0])
         run_uv(["cache", "clean", *names], f"cleaning uv's cache of {', '.join(names)}", variables=variables)
         again = [arg for name in names for arg in ("--reinstall-package", name)]
         run_uv([*sync, *again], doing, variables=variables, cwd=path.parent)

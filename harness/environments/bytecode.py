@@ -11,7 +11,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -39,18 +39,18 @@ def supply_bytecode(kept: Path, packages: Path, python: Path, interpreter: Inter
     Raises:
         InstallError: The compiler cannot be run.
     """
-    wheels = {str(canonicalize_name(file.name)): file.sha256 for file in lock.files}
-    fresh: dict[Path, list[str]] = {}
+    # What is built from source depends on more than its hash: variables, the compiler, the day.
+    wheels = {str(canonicalize_name(f.name)): f.sha256 for f in lock.files if f.filename.endswith(".whl")}
+    fresh: list[tuple[Path | None, list[str]]] = []
     for package, rows in records(packages):
         modules = [row.path for row in rows if row.path.endswith(".py") and not row.path.startswith("..")]
         wheel = wheels.get(str(canonicalize_name(package)))
-        # Without a wheel of the lock there is nothing to keep it by: a folder that nobody looks into.
-        folder = kept / interpreter.version / (wheel or "none")
-        if wheel is None or not _link_all(folder, packages):
-            fresh[folder] = modules
-    _compile(packages, python, fresh)
-    for folder, modules in fresh.items():
-        if folder.name != "none":
+        folder = kept / interpreter.version / wheel if wheel else None
+        if folder is None or not _link_all(folder, packages):
+            fresh.append((folder, modules))
+    _compile(packages, python, [module for _, modules in fresh for module in modules])
+    for folder, modules in fresh:
+        if folder is not None:
             _keep(folder, packages, modules)
 
 
@@ -73,8 +73,7 @@ def _link_all(folder: Path, packages: Path) -> bool:
     return True
 
 
-def _compile(packages: Path, python: Path, fresh: Mapping[Path, list[str]]) -> None:
-    modules = [module for group in fresh.values() for module in group]
+def _compile(packages: Path, python: Path, modules: Sequence[str]) -> None:
     if not modules:
         return
     options = ["-q", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-i", "-"]
@@ -87,7 +86,7 @@ def _compile(packages: Path, python: Path, fresh: Mapping[Path, list[str]]) -> N
         raise InstallError(what, next_step="harness env check") from None
 
 
-def _keep(folder: Path, packages: Path, modules: list[str]) -> None:
+def _keep(folder: Path, packages: Path, modules: Sequence[str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     try:

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -159,6 +160,72 @@ def test_files_are_hard_links_into_the_cache(index: Index, store: Store):
     [a], [b] = (list(e.path.glob("lib/*/site-packages/alpha/__init__.py")) for e in (one, two))
     assert a.samefile(b)
     assert a.stat().st_nlink == 3
+
+
+def test_byte_code_is_compiled_once_and_linked_after(index: Index, store: Store):
+    alpha, beta = index.offer("alpha", "1.0"), index.offer("beta", "1.0")
+    one = store.ensure(cell_of(), lock_of(alpha))
+    two = store.ensure(cell_of(), lock_of(alpha, beta))
+    [a], [b] = (list(e.path.glob("lib/*/site-packages/alpha/__pycache__/*.pyc")) for e in (one, two))
+    assert a.samefile(b)
+    # Flags of PEP 552: by hash, and not checked against the source.
+    assert int.from_bytes(a.read_bytes()[4:8], "little") == 0b01
+    # It holds even when the source gets another date, and names the source where it really is.
+    [source] = two.path.glob("lib/*/site-packages/alpha/__init__.py")
+    os.utime(source, (1, 1))
+    code = "import alpha, sys; print(alpha.__spec__.cached, alpha.__file__)"
+    assert run_in(two, code).split() == [str(b), str(source)]
+    # Removing the environments leaves it for the next, until the disk is wanted back.
+    assert store.remove(one.key)
+    assert store.remove(two.key)
+    three = store.ensure(cell_of(), lock_of(alpha))
+    [c] = three.path.glob("lib/*/site-packages/alpha/__pycache__/*.pyc")
+    assert c.stat().st_ino in {path.stat().st_ino for path in store.bytecode.rglob("*.pyc")}
+    store.prune(0)
+    assert not list(store.bytecode.rglob("*.pyc"))
+
+
+def test_module_that_no_python_can_read_does_not_stop_a_build(index: Index, store: Store):
+    alpha = index.offer("alpha", "1.0", {"alpha/__init__.py": "x = 1\n", "alpha/old.py": "print 'two'\n"})
+    environment = store.ensure(cell_of(), lock_of(alpha))
+    assert run_in(environment, "import alpha; print(alpha.x)") == "1"
+
+
+BACKEND = """
+import os, zipfile
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    name = "flagged-1.0-py3-none-any.whl"
+    info = "flagged-1.0.dist-info"
+    with zipfile.ZipFile(os.path.join(wheel_directory, name), "w") as wheel:
+        wheel.writestr("flagged.py", "flag = %r" % os.environ.get("USE_FLAG"))
+        wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: flagged\\nVersion: 1.0\\n")
+        wheel.writestr(info + "/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(info + "/RECORD", "flagged.py,,\\n")
+    return name
+"""
+
+
+def test_build_variables_reach_the_build_and_nothing_else(index: Index, store: Store, tmp_path: Path):
+    project = tmp_path / "flagged-1.0"
+    project.mkdir()
+    (project / "backend.py").write_text(BACKEND)
+    (project / "PKG-INFO").write_text("Metadata-Version: 2.2\nName: flagged\nVersion: 1.0\n")
+    (project / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "flagged"\nversion = "1.0"\n'
+    )
+    archive = tmp_path / "flagged-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(project, "flagged-1.0")
+    data = index.files[archive.name] = archive.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    lock = lock_of(LockedFile(name="flagged", version="1.0", filename=archive.name, sha256=digest, size=len(data)))
+    cell = parse_cell_id(f"flagged1.0-py{PYTHON}-default")
+    for value in ("one", "two"):  # byte code of the first would be taken for that of the second by the archive's hash
+        environment = store.ensure(cell.but(build=(("USE_FLAG", value),)), lock)
+        assert run_in(environment, "import flagged; print(flagged.flag)") == value
+    assert len(store.list()) == 2
+    assert [health.reason for health in store.check(deep=True)] == [None, None]
 
 
 def test_key_tells_apart_what_differs(index: Index, store: Store):
