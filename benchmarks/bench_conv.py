@@ -133,7 +133,7 @@ class Conv2dFormatsTraining:
             skip_unless_supported(self.layer.forward_and_backward, f"gradients of conv2d in {dtype}")
 
     @metric(
-        "conv2d_formats_training_throughput",
+        "conv2d_formats_training",
         unit="images/s",
         direction="higher",
         work=BATCH,

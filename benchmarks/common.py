@@ -256,8 +256,8 @@ class PeakMemory:
 def give_large_blocks_back():
     """Tells glibc to map each block of 1 MiB or more alone, so that its memory goes when it is freed.
 
-    A heap keeps some freed blocks and cannot reuse others, as luck has it: peaks then differ by half from one run to
-    the next, for the same tensors. Other C libraries are left as they are.
+    A heap keeps some freed blocks and cannot reuse others, as luck has it: peaks then differ by a fifth and more from
+    one process to the next, for the same tensors. Other C libraries are left as they are.
     """
     libc = ctypes.CDLL(None)
     try:

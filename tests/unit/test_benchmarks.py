@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,14 +51,14 @@ TORCHES = {
 }
 
 
-def cell_python(python: str | Path, folder: Path, code: str, *arguments: str) -> str:
+def cell_python(python: str | Path, folder: Path, code: str, *arguments: str, suite: Path = SUITE) -> str:
     """Runs code beside nothing but asv_runner and what lies in a folder: no torch, no numpy, no harness."""
     runner = Path(importlib.util.find_spec("asv_runner").origin).parent
     link = folder / "asv_runner"
     if not link.exists():
         link.symlink_to(runner)
     # -S leaves out site-packages; the venv of the tests may hold anything.
-    command = [str(python), "-S", "-W", "error", "-c", code, str(SUITE), *arguments]
+    command = [str(python), "-S", "-W", "error", "-c", code, str(suite), *arguments]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -307,3 +308,31 @@ for size in (50, 20):
     large, small = map(float, done.stdout.split())
     assert large == pytest.approx(50, abs=2)
     assert small == pytest.approx(20, abs=2)
+
+
+def test_the_documentation_lists_every_metric(suite: dict[str, dict[str, Any]]) -> None:
+    page = (SUITE.parent / "docs" / "explanation" / "suite.md").read_text()
+    listed = re.findall(r"^\| `(\w+)`( \*)? \| `(\w+)` \| ([\w, ]*) ?\| .* \| (higher|lower) \|$", page, re.MULTILINE)
+    assert sorted(
+        (name, bool(star), file, parameters.strip(), better) for name, star, file, parameters, better in listed
+    ) == [
+        (
+            metric.name,
+            "core" in metric.tags,
+            metric.benchmark.split(".")[0],
+            ", ".join(metric.param_names),
+            metric.direction,
+        )
+        for metric in metrics_of(suite)
+    ]
+
+
+def test_the_guide_s_example_is_a_benchmark(tmp_path: Path) -> None:
+    guide = (SUITE.parent / "docs" / "how-to" / "add-a-benchmark.md").read_text()
+    example = re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]
+    copy = tmp_path / "suite" / "benchmarks"
+    shutil.copytree(SUITE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "bench_softmax.py").write_text(example)
+    found = json.loads(cell_python(sys.executable, tmp_path, LIST, suite=copy))
+    (metric,) = [m for m in metrics_of({b["name"]: b for b in found}) if m.tags == ("softmax",)]
+    assert (metric.name, metric.unit, metric.work) == ("softmax_throughput", "rows/s", 64)
