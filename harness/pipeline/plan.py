@@ -28,6 +28,7 @@ from harness.pipeline.suite import Benchmarks, load_benchmarks
 from harness.releases.catalog import age_text
 from harness.releases.locks import stored_lock
 from harness.releases.resolve import Request
+from harness.releases.sources import DEFAULT
 
 __all__ = ["CellPlan", "Pair", "Plan", "make_plan", "request_for"]
 
@@ -194,7 +195,7 @@ def _plan_candidate(spec: Spec, place: Place, candidate: Candidate) -> PlannedCe
         place.target_of(spec, cell),
         image=spec.image(cell.image),
         capabilities=place.capabilities,
-        unreached=known - read,
+        unreached=known - read - {DEFAULT},
     )
     if planned.runs and cell.image != HOST:
         reason = "this release of the harness plans containers but does not measure in them yet"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -131,7 +132,12 @@ def _download(source: Source, url: str, timeout: float) -> _Answer | None:
     deadline = time.monotonic() + timeout
     try:
         with requests.get(
-            url, headers={"Accept": ACCEPT_ANY}, stream=True, timeout=(min(CONNECT_TIMEOUT, timeout), timeout)
+            url,
+            headers={"Accept": ACCEPT_ANY},
+            stream=True,
+            timeout=(min(CONNECT_TIMEOUT, timeout), timeout),
+            # What uv trusts is trusted here too; without it requests reads its own variables, or has its own list.
+            verify=os.environ.get("SSL_CERT_FILE") or True,
         ) as response:
             if response.status_code == 404:
                 return None
