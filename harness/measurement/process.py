@@ -156,9 +156,13 @@ class MeasuredProcess:
         self._setup_timeout = self._timeout + float(suite.cache_timeout or 0.0)
         return suite
 
+    def look(self) -> None:
+        """Asks for the facts of the process; `fingerprint` waits for them."""
+        self._send({"do": "fingerprint"})
+
     def fingerprint(self) -> dict[str, Any]:
-        """The facts of the process."""
-        facts: dict[str, Any] = self._ask("fingerprint", self._options.start_timeout)["facts"]
+        """The facts of the process, after `look`: the subject is imported for them, if nothing did before."""
+        facts: dict[str, Any] = self._receive("reading its facts", self._options.start_timeout)["facts"]
         return facts
 
     def setup(self, index: int) -> None:

@@ -270,6 +270,7 @@ def test_affinity_and_scheduling(make_side: SideMaker, suite: Path) -> None:
     with MeasuredProcess(make_side(), suite, "good.time_plain", options) as process:
         process.start()
         process.started()
+        process.look()
         facts = process.fingerprint()
     assert facts["affinity"] == [processor]
     assert facts["python"]["version"] == ".".join(map(str, sys.version_info[:3]))
