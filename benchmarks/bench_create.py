@@ -1,7 +1,7 @@
 """Creating a tensor: from a list, from an array, empty, filled."""
 
+import itertools
 from functools import partial
-from itertools import repeat
 
 from .common import DEVICES, THREADS, metric, normal, numpy_or_skip, skip, start
 
@@ -51,7 +51,7 @@ class CreateSmall:
     )
     def time_create(self, *_):
         create = self.create
-        for data in repeat(self.data, self.count):
+        for data in itertools.repeat(self.data, self.count):
             create(data)
         self.wait()
 

@@ -1,6 +1,6 @@
 """Many small operations: what a call costs before any number is computed."""
 
-from itertools import repeat
+import itertools
 
 from .common import DEVICES, THREADS, metric, normal, start
 
@@ -31,7 +31,7 @@ class Add:
     )
     def time_add(self, *_):
         add, b = self.add, self.b
-        for a in repeat(self.a, self.count):
+        for a in itertools.repeat(self.a, self.count):
             add(a, b)
         self.wait()
 

@@ -230,6 +230,28 @@ def test_no_file_imports_what_a_cell_may_lack(file: Path) -> None:
                 pass
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_no_name_of_a_file_is_taken_for_a_setting(file: Path) -> None:
+    # ASV looks for settings in the module too: an imported itertools.repeat would become the number of repetitions.
+    settings = {
+        *("env", "min_run_count", "number", "param_names", "params", "processes", "repeat", "rounds", "sample_time"),
+        *("setup", "setup_cache", "skip_params", "teardown", "timeout", "timer", "type", "unit", "version"),
+        *("pretty_name", "pretty_source", "warmup_time"),
+    }
+    names: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        match node:
+            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
+                names |= {alias.asname or alias.name for alias in imported}
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case _:
+                pass
+    assert not {name.lower() for name in names} & settings
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
