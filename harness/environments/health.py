@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from harness.environments.contents import faults, installed, site_packages
+from harness.environments.contents import Fault, faults, installed, site_packages
 from harness.environments.manifest import Manifest, read_manifest
 
-if TYPE_CHECKING:
-    from harness.environments.store import Store
-
-__all__ = ["Health", "check", "why_ill"]
+__all__ = ["Health", "examine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,33 +24,46 @@ class Health:
         path: Where it is.
         cell: The cell that it was built for; empty when its manifest cannot be read.
         reason: Why it is ill, or None.
+        damaged: Packages whose files are damaged; uv's cache may have the same files.
     """
 
     key: str
     path: Path
     cell: str
     reason: str | None
+    damaged: tuple[str, ...] = ()
 
 
-def check(store: Store, *, deep: bool = False) -> tuple[Health, ...]:
-    """Looks at every environment of a store."""
-    found = []
-    for path in store.paths():
+def examine(path: Path, *, deep: bool = False) -> Health:
+    """Looks at one environment; what explains most is looked at first.
+
+    Args:
+        path: The environment.
+        deep: Read every file and compare its hash: as slow as the disk. Otherwise sizes are compared.
+    """
+    try:
+        manifest = read_manifest(path)
+    except ValueError as error:
+        return Health(key=path.name, path=path, cell="", reason=str(error))
+    reason = (
+        _name(path, manifest) or _interpreter(path, manifest) or _packages(path, manifest) or _stubs(path, manifest)
+    )
+    damaged: list[Fault] = []
+    if reason is None:
         try:
-            manifest = read_manifest(path)
+            found = faults(site_packages(path), deep=deep)
+            damaged = [fault for fault in found if fault.file not in manifest.odd_files]
+            reason = _listed(damaged)
         except ValueError as error:
-            found.append(Health(key=path.name, path=path, cell="", reason=str(error)))
-            continue
-        reason = why_ill(path, manifest, deep=deep)
-        found.append(Health(key=path.name, path=path, cell=manifest.cell, reason=reason))
-    return tuple(found)
+            reason = str(error)
+    names = tuple(sorted({fault.package for fault in damaged}))
+    return Health(key=path.name, path=path, cell=manifest.cell, reason=reason, damaged=names)
 
 
-def why_ill(path: Path, manifest: Manifest, *, deep: bool = False) -> str | None:
-    """The first thing that is wrong with an environment, or None; what explains most is looked at first."""
-    if manifest.key != path.name:
-        return f"its manifest is that of {manifest.key}: the folder was renamed or copied"
-    return _interpreter(path, manifest) or _packages(path, manifest) or _files(path, manifest, deep)
+def _name(path: Path, manifest: Manifest) -> str | None:
+    if manifest.key == path.name:
+        return None
+    return f"its manifest is that of {manifest.key}: the folder was renamed or copied"
 
 
 def _interpreter(path: Path, manifest: Manifest) -> str | None:
@@ -90,17 +99,16 @@ def _packages(path: Path, manifest: Manifest) -> str | None:
     return None
 
 
-def _files(path: Path, manifest: Manifest, deep: bool) -> str | None:
-    folder = site_packages(path)
+def _stubs(path: Path, manifest: Manifest) -> str | None:
+    folder = site_packages(path) / "torch" / "lib"
     for name, size in manifest.stubs:
-        stub = folder / "torch" / "lib" / name
-        if not stub.is_file() or stub.stat().st_size != size:
+        if not (folder / name).is_file() or (folder / name).stat().st_size != size:
             return f"the stand-in library {name} is missing or is another"
-    try:
-        wrong = [fault for fault in faults(folder, deep=deep) if fault.file not in manifest.odd_files]
-    except ValueError as error:
-        return str(error)
-    if not wrong:
+    return None
+
+
+def _listed(damaged: list[Fault]) -> str | None:
+    if not damaged:
         return None
-    shown = "; ".join(str(fault) for fault in islice(wrong, 3))
-    return shown + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    shown = "; ".join(str(fault) for fault in islice(damaged, 3))
+    return shown + (f"; and {len(damaged) - 3} more" if len(damaged) > 3 else "")

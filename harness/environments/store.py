@@ -7,8 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -16,13 +14,15 @@ from harness.cells.cell import HOST, Cell
 from harness.environments.building import Plan, build
 from harness.environments.disk import MARGIN
 from harness.environments.environment import Environment
-from harness.environments.health import Health, check
-from harness.environments.locking import exclusive, is_free, shared, try_exclusive
+from harness.environments.folder import KEY_LENGTH, Entry, StoreFolder
+from harness.environments.health import Health, examine
+from harness.environments.locking import exclusive, shared, try_exclusive
 from harness.environments.manifest import Manifest, read_manifest
 from harness.environments.pruning import PruneReport, prune
 from harness.environments.pythons import Interpreter, find_python
 from harness.environments.stubs import GENERATOR
-from harness.errors import BrokenPromiseError, InstallError
+from harness.environments.uv import run_uv
+from harness.errors import BrokenPromiseError, InstallError, StorageError
 from harness.jsonio import digest
 from harness.paths import cache_dir
 from harness.releases.lock import Lock
@@ -32,52 +32,17 @@ __all__ = ["Entry", "Store"]
 
 log = logging.getLogger(__name__)
 
-#: What marks a folder as ours, and as one that backups pass over (https://bford.info/cachedir/).
-TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Environments of torch-harness; it may delete what is in here.\n"
-_USED = ".last-use"
-_KEY_LENGTH = 32
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One environment of the store.
-
-    Attributes:
-        key: Its name.
-        path: Where it is.
-        cell: The cell that it was built for; empty when its manifest cannot be read.
-        python_version: Of its interpreter; empty likewise.
-        size: Bytes of its files.
-        disk: Bytes that it added to the disk when it was built.
-        last_used: When a measurement or a build last asked for it.
-        in_use: Whether some process uses it now.
-        why_ill: Why its manifest cannot be read, or empty.
-    """
-
-    key: str
-    path: Path
-    cell: str
-    python_version: str
-    size: int
-    disk: int
-    last_used: datetime
-    in_use: bool
-    why_ill: str = ""
-
-
-class Store:
-    """A folder of environments.
-
-    An entry is a virtual environment named by its key, with a manifest in it. What is being built lies in `building/`,
-    locks lie in `locks/`; a build that was killed leaves a folder in `building/` that the next one removes.
+class Store(StoreFolder):
+    """Environments by what they are made of: looked up, built, used, examined, pruned.
 
     Args:
-        root: The folder; made when needed.
+        root: Where; made when needed.
         margin: Bytes of disk that a build must leave free.
     """
 
     def __init__(self, root: Path, *, margin: int = MARGIN) -> None:
-        self.root = root
+        super().__init__(root)
         self.margin = margin
 
     @classmethod
@@ -108,13 +73,15 @@ class Store:
         interpreter = find_python(cell.python)
         key = self.key(cell, lock, interpreter)
         if environment := self._open(key, lock):
+            self._mark_used(key)
             return environment
         with _as_install_error(self.root):
-            self._prepare()
-            with exclusive(self._lock(key), f"another process builds {cell}: waiting for it"):
+            self.prepare()
+            with exclusive(self.lock(key), f"another process builds {cell}: waiting for it"):
                 if environment := self._open(key, lock):
+                    self._mark_used(key)
                     return environment
-                self._sweep(key)
+                self.sweep(key)
                 plan = Plan(
                     key=key,
                     cell=cell,
@@ -132,38 +99,31 @@ class Store:
         """Keeps an environment from being pruned, for as long as it is measured.
 
         Raises:
-            InstallError: It was pruned before.
+            InstallError: It is gone or was found ill.
         """
-        with shared(self._lock(environment.key)):
+        with _as_install_error(self.root):
+            self.prepare()
+        with shared(self.lock(environment.key)):
             if self._open(environment.key, environment.lock) is None:
-                what = f"the environment {environment.key} is gone: it was pruned meanwhile"
-                raise InstallError(what, next_step="run the same command again")
+                what = f"the environment {environment.key} was pruned or found ill meanwhile"
+                raise InstallError(what, next_step="run the same command again: it is built anew")
+            self._mark_used(environment.key)
             yield environment
 
     def list(self) -> tuple[Entry, ...]:
         """All entries, the one used last first."""
-        entries = []
-        for path in self.paths():
-            try:
-                manifest, why_ill = read_manifest(path), ""
-            except ValueError as error:
-                manifest, why_ill = None, str(error)
-            entries.append(self._entry(path, manifest, why_ill))
-        return tuple(sorted(entries, key=lambda entry: entry.last_used, reverse=True))
-
-    def paths(self) -> tuple[Path, ...]:
-        """The folders of all entries."""
-        if not self.root.is_dir():
-            return ()
-        return tuple(p for p in self.root.iterdir() if len(p.name) == _KEY_LENGTH and p.is_dir() and not p.is_symlink())
+        return self.entries()
 
     def check(self, *, deep: bool = False) -> tuple[Health, ...]:
-        """Why each entry is ill, if it is.
+        """Why each entry is ill, if it is. An ill one is built again when it is next asked for.
 
         Args:
             deep: Read every file and compare its hash: as slow as the disk. Otherwise sizes are compared.
         """
-        return check(self, deep=deep)
+        found = tuple(examine(path, deep=deep) for path in self.paths())
+        for health in found:
+            self.mark_ill(health)
+        return found
 
     def prune(self, max_size: int) -> PruneReport:
         """Removes what was used least lately until environments and downloads fit; never what is in use.
@@ -186,21 +146,10 @@ class Store:
             InstallError: The folder is not a store of the harness, so nothing in it is deleted.
         """
         self.must_be_ours()
-        with try_exclusive(self._lock(key)) as free:
+        with try_exclusive(self.lock(key)) as free:
             if free:
-                self._discard(self.root / key)
+                self.discard(self.root / key)
         return free
-
-    def must_be_ours(self) -> None:
-        """Makes sure that the folder was made by a store before anything is deleted in it.
-
-        Raises:
-            InstallError: It was not.
-        """
-        tag = self.root / "CACHEDIR.TAG"
-        if not tag.is_file() or tag.read_text("utf-8", errors="replace") != TAG:
-            what = f"{self.root} is not a store of environments: nothing in it is deleted"
-            raise InstallError(what, why="it has no CACHEDIR.TAG of the harness", next_step="look at HARNESS_CACHE")
 
     @staticmethod
     def key(cell: Cell, lock: Lock, interpreter: Interpreter) -> str:
@@ -213,7 +162,7 @@ class Store:
             "build": dict(cell.build),
             "stubs": GENERATOR if cell.slim else 0,
         }
-        return digest(content)[:_KEY_LENGTH]
+        return digest(content)[:KEY_LENGTH]
 
     def _open(self, key: str, lock: Lock) -> Environment | None:
         path = self.root / key
@@ -223,52 +172,31 @@ class Store:
             return None
         if not (path / "bin" / "python").exists() or manifest.lock.digest != lock.digest:
             return None
-        # The time of last use; a store that cannot be written is still good for reading.
+        return None if self.ill(key).exists() else _environment(path, manifest)
+
+    def _mark_used(self, key: str) -> None:
+        # A store that cannot be written is still good for reading.
         try:
-            (path / _USED).touch()
+            self.used(key).touch()
         except OSError:
-            log.debug("%s cannot be marked as used", path)
-        return _environment(path, manifest)
+            log.debug("%s cannot be marked as used", key)
 
     def _publish(self, plan: Plan) -> Environment:
         final = self.root / plan.key
         if final.exists():
             log.warning("%s is ill and is built again", final)
-            self._discard(final)
-        aside = Path(tempfile.mkdtemp(prefix=f"{plan.key}.", dir=self._building)) / "environment"
+            if damaged := self.damaged(plan.key):
+                # The files are hard links: uv's cache has the same damage.
+                run_uv(["cache", "clean", "--quiet", *damaged], f"cleaning uv's cache of {', '.join(damaged)}")
+            self.discard(final)
+        aside = Path(tempfile.mkdtemp(prefix=f"{plan.key}.", dir=self.building)) / "environment"
         try:
             manifest = build(aside, plan)
-            (aside / _USED).touch()
             aside.rename(final)
         finally:
             shutil.rmtree(aside.parent, ignore_errors=True)
+        self._mark_used(plan.key)
         return _environment(final, manifest)
-
-    def _discard(self, path: Path) -> None:
-        # Out of sight by a rename first: a process that is killed in mid-deletion leaves no half entry.
-        self._building.mkdir(parents=True, exist_ok=True)
-        trash = Path(tempfile.mkdtemp(prefix=f"{path.name}.", dir=self._building))
-        if path.exists():
-            path.rename(trash / "environment")
-        shutil.rmtree(trash, ignore_errors=True)
-
-    def _prepare(self) -> None:
-        for folder in (self.root, self._building, self.root / "locks"):
-            folder.mkdir(parents=True, exist_ok=True)
-        tag = self.root / "CACHEDIR.TAG"
-        if not tag.exists():
-            tag.write_text(TAG, encoding="utf-8")
-
-    def _sweep(self, own: str) -> None:
-        """Removes what killed builds left. Whoever calls it holds the lock of `own`, whose build has not begun."""
-        for path in self._building.iterdir():
-            key = path.name.partition(".")[0]
-            if key == own:
-                shutil.rmtree(path, ignore_errors=True)
-                continue
-            with try_exclusive(self._lock(key)) as free:
-                if free:
-                    shutil.rmtree(path, ignore_errors=True)
 
     def _cached(self) -> frozenset[str]:
         hashes: set[str] = set()
@@ -278,32 +206,6 @@ class Store:
             except ValueError:
                 continue
         return frozenset(hashes)
-
-    def _entry(self, path: Path, manifest: Manifest | None, why_ill: str) -> Entry:
-        stamp = path / _USED
-        return Entry(
-            key=path.name,
-            path=path,
-            cell=manifest.cell if manifest else "",
-            python_version=manifest.python_version if manifest else "",
-            size=manifest.size if manifest else 0,
-            disk=manifest.disk if manifest else 0,
-            last_used=datetime.fromtimestamp((stamp if stamp.exists() else path).stat().st_mtime, UTC),
-            in_use=not is_free(self._lock(path.name)),
-            why_ill=why_ill,
-        )
-
-    def _lock(self, key: str) -> Path:
-        return self.root / "locks" / f"{key}.lock"
-
-    @property
-    def bytecode(self) -> Path:
-        """Where byte code is kept for the next environment with the same packages."""
-        return self.root / "bytecode"
-
-    @property
-    def _building(self) -> Path:
-        return self.root / "building"
 
 
 def _environment(path: Path, manifest: Manifest) -> Environment:
@@ -331,6 +233,8 @@ def _fit(cell: Cell, lock: Lock) -> None:
 def _as_install_error(root: Path) -> Iterator[None]:
     try:
         yield
+    except StorageError as error:
+        raise InstallError(error.what, next_step=error.next_step) from error
     except OSError as error:
         what = f"{error.filename or root} cannot be written: {error.strerror or error}"
         raise InstallError(what, next_step="point HARNESS_CACHE to a folder that you own, with free space") from error

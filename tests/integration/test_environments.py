@@ -482,7 +482,7 @@ def test_check_says_why_an_environment_is_ill(
 
 
 @pytest.mark.parametrize("spoil", [spoil_interpreter, spoil_manifest])
-def test_ill_environment_is_built_again(index: Index, store: Store, spoil: Callable[[Path], None]):
+def test_environment_that_is_plainly_broken_is_built_again(index: Index, store: Store, spoil: Callable[[Path], None]):
     lock = lock_of(index.offer("alpha", "1.0"))
     environment = store.ensure(cell_of(), lock)
     spoil(environment.path)
@@ -490,6 +490,46 @@ def test_ill_environment_is_built_again(index: Index, store: Store, spoil: Calla
     again = store.ensure(cell_of(), lock)
     assert again.key == environment.key
     assert [health.reason for health in store.check()] == [None]
+
+
+def test_environment_that_a_check_found_ill_is_built_again_from_a_fresh_download(index: Index, store: Store):
+    alpha, beta = index.offer("alpha", "1.0"), index.offer("beta", "1.0")
+    lock = lock_of(alpha, beta)
+    environment = store.ensure(cell_of(), lock)
+    [file] = environment.path.glob("lib/*/site-packages/alpha/__init__.py")
+    file.write_text(file.read_text().replace("1.0", "9.0"))  # in uv's cache too, and of the same size
+    assert store.ensure(cell_of(), lock) == environment, "nobody has looked yet"
+    assert [health.damaged for health in store.check(deep=True)] == [("alpha",)]
+    assert store.lookup(cell_of(), lock) is None
+    index.requests.clear()
+    again = store.ensure(cell_of(), lock)
+    assert again.key == environment.key
+    assert [health.reason for health in store.check(deep=True)] == [None]
+    assert run_in(again, "import alpha; print(alpha.__version__)") == "1.0"
+    assert f"/files/{alpha.filename}" in index.requests
+    assert f"/files/{beta.filename}" not in index.requests
+
+
+def test_environment_that_was_mended_is_used_again(index: Index, store: Store):
+    lock = lock_of(index.offer("alpha", "1.0"))
+    environment = store.ensure(cell_of(), lock)
+    [folder] = environment.path.glob("lib/*/site-packages")
+    (folder / "intruder-1.0.dist-info").mkdir()
+    store.check()
+    assert store.lookup(cell_of(), lock) is None
+    (folder / "intruder-1.0.dist-info").rmdir()
+    store.check()
+    assert store.lookup(cell_of(), lock) == environment
+
+
+def test_asking_is_not_using(index: Index, store: Store):
+    lock = lock_of(index.offer("alpha", "1.0"))
+    environment = store.ensure(cell_of(), lock)
+    os.utime(environment.path / ".last-use", (1, 1))
+    store.lookup(cell_of(), lock)
+    assert store.list()[0].last_used.year == 1970
+    with store.using(environment):
+        assert store.list()[0].last_used.year > 1970
 
 
 def big_file(index: Index, name: str) -> LockedFile:
@@ -535,8 +575,14 @@ def test_prune_spares_what_is_in_use(index: Index, store: Store):
         assert not report.fits
         assert environment.python.exists()
     assert store.prune(0).removed[0].key == environment.key
-    with pytest.raises(InstallError, match="was pruned meanwhile"), store.using(environment):
+    with pytest.raises(InstallError, match="was pruned or found ill meanwhile"), store.using(environment):
         pass
+
+
+def test_errors_of_whoever_uses_an_environment_are_left_alone(index: Index, store: Store):
+    environment = store.ensure(cell_of(), lock_of(index.offer("alpha", "1.0")))
+    with pytest.raises(FileNotFoundError, match="theirs"), store.using(environment):
+        raise FileNotFoundError("theirs")
 
 
 def test_prune_first_frees_downloads_that_no_environment_has(index: Index, store: Store):
