@@ -582,7 +582,7 @@ def test_prune_spares_what_is_in_use(index: Index, store: Store):
 def test_errors_of_whoever_uses_an_environment_are_left_alone(index: Index, store: Store):
     environment = store.ensure(cell_of(), lock_of(index.offer("alpha", "1.0")))
     with pytest.raises(FileNotFoundError, match="theirs"), store.using(environment):
-        raise FileNotFoundError("theirs")
+        Path("/no/such/theirs").read_text()
 
 
 def test_prune_first_frees_downloads_that_no_environment_has(index: Index, store: Store):
