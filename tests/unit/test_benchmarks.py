@@ -116,6 +116,11 @@ def common() -> ModuleType:
     return module
 
 
+def test_asv_finds_the_right_arguments(tmp_path: Path) -> None:
+    code = "import sys; from asv_runner.check import _check; _check(sys.argv[1:])"
+    assert cell_python(sys.executable, tmp_path, code) == ""
+
+
 def test_every_hot_path_has_a_benchmark(suite: dict[str, dict[str, Any]]) -> None:
     assert {benchmark["hot_path"] for benchmark in suite.values()} == HOT_PATHS
 
