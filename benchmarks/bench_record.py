@@ -1,6 +1,7 @@
 """A forward pass that records the graph, and one that does not: time and peak memory."""
 
-from .common import DEVICES, THREADS, PeakMemory, make_mlp, metric, normal, skip, start
+from .common import DEVICES, THREADS, make_mlp, metric, normal, skip, start
+from .memory import PeakMemory
 
 MODES = ["grad", "no_grad", "inference_mode"]
 

@@ -5,7 +5,8 @@ Each sample is a process of its own, so that the measuring process never imports
 
 import importlib.util
 
-from .common import DEVICES, metric, new_process, skip, status_bytes
+from .common import DEVICES, metric, new_process, skip
+from .memory import status_bytes
 
 #: Seconds for one fresh process; an import from a cold disk takes tens of seconds.
 PATIENCE = 100

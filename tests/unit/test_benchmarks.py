@@ -323,7 +323,7 @@ def test_peak_memory_is_that_of_the_block_alone() -> None:
     code = f"""
 import sys
 sys.path.insert(0, {str(SUITE.parent)!r})
-from benchmarks.common import PeakMemory
+from benchmarks.memory import PeakMemory
 bytearray(200 << 20).count(1)
 peak = PeakMemory(None, "cpu")
 for size in (50, 20):
