@@ -51,7 +51,7 @@ def path(cell: str) -> None:
     project, wanted = find_project(), parse_cell_id(cell)
     spec = load_spec(project.matrix)
     place = look_around(spec, [wanted.backend], cache=cache_dir(), offline=True)
-    lock = stored_lock(request_for(spec, place, wanted), place.uv, locks=project.locks)
+    lock = stored_lock(request_for(spec, place, wanted), place.uv_for(wanted), locks=project.locks)
     environment = Store.default().lookup(wanted, lock) if lock else None
     if environment is None:
         what = f"{wanted} is not built"

@@ -78,10 +78,13 @@ def build(path: Path, plan: Plan) -> Manifest:
     doing = f"installing {plan.cell}"
     run_uv(sync, doing, variables=variables, cwd=path.parent)
     odd = _odd(path)
-    if odd:
+    # Wheels of torch up to 1.12 have a METADATA that was rewritten after their RECORD: that is no damage, and fetching
+    # 800 MB again would not mend it.
+    damaged = [fault for fault in odd if ".dist-info/" not in fault.file]
+    if damaged:
         # Files are hard links into uv's cache: what is damaged there is damaged here, until it is unpacked anew.
-        names = sorted({fault.package for fault in odd})
-        log.warning("damaged in uv's cache, fetched again: %s (%s)", ", ".join(names), odd[0])
+        names = sorted({fault.package for fault in damaged})
+        log.warning("damaged in uv's cache, fetched again: %s (%s)", ", ".join(names), damaged[0])
         run_uv(["cache", "clean", *names], f"cleaning uv's cache of {', '.join(names)}", variables=variables)
         again = [arg for name in names for arg in ("--reinstall-package", name)]
         run_uv([*sync, *again], doing, variables=variables, cwd=path.parent)

@@ -60,10 +60,11 @@ def build_cell(
         ConfigurationError: Its committed lock is damaged.
     """
     store = Store.default()
-    lock = lock_for(request_for(spec, place, cell), place.uv, locks=project.locks)
+    uv = place.uv_for(cell)
+    lock = lock_for(request_for(spec, place, cell), uv, locks=project.locks)
     ready = store.lookup(cell, lock)
     on_building(Building(cell, lock.size, ready is not None))
-    return ready or store.ensure(cell, lock, sources=place.uv.sources)
+    return ready or store.ensure(cell, lock, sources=uv.sources)
 
 
 def build_all(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from harness.cells.pythons import OLDEST_PYTHON
 from harness.cells.wheels import Target, host_glibc
 from harness.releases.backend import AUTO, BackendChoice, choose_backend, has_nvidia_driver
 from harness.releases.catalog import MAX_AGE, Catalog, load_catalog
-from harness.releases.sources import DEFAULT, Source, sources_for
+from harness.releases.sources import DEFAULT, FIND_LINKS, Source, sources_for
 from harness.releases.uv import Uv
 
 __all__ = ["Place", "capabilities", "look_around"]
@@ -34,7 +34,7 @@ class Place:
         slim: Whether slim `auto` means slim: only the default index can be reached, and there is no GPU.
         catalog: What is offered for the subject.
         offers: The same by release.
-        uv: How uv is run.
+        uv: How uv is run, with every source that some cell needs.
         capabilities: What container and device cells may need.
     """
 
@@ -48,6 +48,11 @@ class Place:
     def target_of(self, spec: Spec, cell: Cell) -> Target:
         """What a cell's place can run."""
         return target_for(cell, spec.image(cell.image), glibc=host_glibc(), machine=platform.machine())
+
+    def uv_for(self, cell: Cell) -> Uv:
+        """How uv is run for a cell: the index of another backend must neither answer for it nor fail it."""
+        wanted = {DEFAULT, FIND_LINKS, cell.backend}
+        return replace(self.uv, sources=tuple(source for source in self.uv.sources if source.label in wanted))
 
     def image_target(self, spec: Spec, image: str) -> Target:
         """What the host or an image can run; its Python is of no account."""

@@ -222,7 +222,7 @@ def _cost(spec: Spec, profile: Profile, place: Place, project: Project, rows: in
     cell = planned.cell
     lock, built = None, False
     try:
-        lock = stored_lock(request_for(spec, place, cell), place.uv, locks=project.locks)
+        lock = stored_lock(request_for(spec, place, cell), place.uv_for(cell), locks=project.locks)
         built = lock is not None and Store.default().lookup(cell, lock) is not None
     except (ConfigurationError, ResolveError):
         # A damaged lock is reported where it is needed; a plan only estimates.

@@ -18,7 +18,17 @@ from harness.releases.lockfile import StoredLock, lock_path, read_lock, write_lo
 from harness.releases.resolve import Request, as_of_date, requirements_of, resolve, target_of
 from harness.releases.uv import Uv
 
-__all__ = ["LockCheck", "LockState", "check_locks", "differences", "lock_for", "misfits", "stored_lock", "update_locks"]
+__all__ = [
+    "LockCheck",
+    "LockState",
+    "check_lock",
+    "differences",
+    "lock_for",
+    "misfits",
+    "orphans",
+    "stored_lock",
+    "update_lock",
+]
 
 log = logging.getLogger(__name__)
 
@@ -100,60 +110,57 @@ def stored_lock(request: Request, uv: Uv, *, locks: Path, today: date | None = N
     return None
 
 
-def update_locks(
-    requests: Iterable[Request], uv: Uv, *, locks: Path, today: date | None = None
-) -> Iterator[tuple[Path, bool]]:
-    """Brings the committed locks up to date one by one; yields each file and whether it changed.
+def update_lock(request: Request, uv: Uv, *, locks: Path, today: date | None = None) -> tuple[Path, bool]:
+    """Brings a committed lock up to date; returns its file and whether that changed.
 
     A lock that still fits keeps its date and its platform.
 
     Raises:
-        ResolveError: A cell cannot be resolved.
+        ResolveError: The cell cannot be resolved.
         StorageError: The folder cannot be written.
     """
     day = today or datetime.now(UTC).date()
-    for path, request in _by_path(requests, locks).items():
-        try:
-            stored = read_lock(path) if path.exists() else None
-        except ConfigurationError as error:
-            log.warning("%s", error.what)
-            stored = None
-        if stored and not misfits(stored, request, day):
-            new = _stored(request, _again(stored, request, uv))
-        else:
-            new = _stored(request, resolve(request, uv, today=day))
-        if new != stored:
-            write_lock(path, new)
-        yield path, new != stored
+    path = lock_path(locks, request.cell)
+    try:
+        stored = read_lock(path) if path.exists() else None
+    except ConfigurationError as error:
+        log.warning("%s", error.what)
+        stored = None
+    if stored and not misfits(stored, request, day):
+        new = _stored(request, _again(stored, request, uv))
+    else:
+        new = _stored(request, resolve(request, uv, today=day))
+    if new != stored:
+        write_lock(path, new)
+    return path, new != stored
 
 
-def check_locks(requests: Iterable[Request], uv: Uv, *, locks: Path, today: date | None = None) -> Iterator[LockCheck]:
-    """Resolves each committed lock again, for the platform and the date that it names, and says what differs.
-
-    Cells that share a lock are checked once. Files of no declared cell are reported too.
+def check_lock(request: Request, uv: Uv, *, locks: Path, today: date | None = None) -> LockCheck:
+    """Resolves a committed lock again, for the platform and the date that it names, and says what differs.
 
     Raises:
-        ConfigurationError: A lock is damaged.
+        ConfigurationError: The lock is damaged.
     """
     day = today or datetime.now(UTC).date()
-    declared = _by_path(requests, locks)
-    for path, request in declared.items():
-        if not path.exists():
-            yield LockCheck(path=path, state=LockState.MISSING, details=(f"{request.cell.id} has no lock",))
-            continue
-        stored = read_lock(path)
-        reasons = misfits(stored, request, day, anywhere=True)
-        if not reasons:
-            try:
-                again = _again(stored, request, uv)
-            except ResolveError as error:
-                yield LockCheck(path=path, state=LockState.UNKNOWN, details=(str(error.what),))
-                continue
-            reasons = differences(stored.lock, again)
-        state = LockState.STALE if reasons else LockState.CURRENT
-        yield LockCheck(path=path, state=state, details=tuple(reasons))
+    path = lock_path(locks, request.cell)
+    if not path.exists():
+        return LockCheck(path=path, state=LockState.MISSING, details=(f"{request.cell.id} has no lock",))
+    stored = read_lock(path)
+    reasons = misfits(stored, request, day, anywhere=True)
+    if not reasons:
+        try:
+            again = _again(stored, request, uv)
+        except ResolveError as error:
+            return LockCheck(path=path, state=LockState.UNKNOWN, details=(str(error.what),))
+        reasons = differences(stored.lock, again)
+    return LockCheck(path=path, state=LockState.STALE if reasons else LockState.CURRENT, details=tuple(reasons))
+
+
+def orphans(locks: Path, declared: Iterable[LockCheck]) -> Iterator[LockCheck]:
+    """The files of a folder of locks that belong to none of the declared cells."""
+    known = {check.path for check in declared}
     for path in sorted(locks.glob("*.lock")):
-        if path not in declared:
+        if path not in known:
             yield LockCheck(path=path, state=LockState.ORPHAN, details=("no profile has a cell with this lock",))
 
 
@@ -242,10 +249,3 @@ def _cached_path(request: Request, cache: Path) -> Path:
     target = request.target
     key = digest([requirements_of(request), target.python, target.glibc, target.machine, request.days_after])
     return lock_path(cache / "locks" / key[:12], request.cell)
-
-
-def _by_path(requests: Iterable[Request], locks: Path) -> dict[Path, Request]:
-    found: dict[Path, Request] = {}
-    for request in requests:
-        found.setdefault(lock_path(locks, request.cell), request)
-    return found

@@ -409,6 +409,21 @@ def test_leftovers_of_another_environment_are_removed_but_not_what_is_being_buil
         assert alive.exists()
 
 
+def test_wheel_whose_metadata_was_rewritten_is_not_fetched_twice(index: Index, store: Store):
+    index.offer("alpha", "1.0")
+    (name, data), buffer = next(iter(index.files.items())), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for path in old.namelist():
+            text = old.read(path).decode()
+            new.writestr(path, text + "Summary: rewritten\n" if path.endswith("METADATA") else text)
+    index.files[name] = buffer.getvalue()
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    locked = LockedFile(name="alpha", version="1.0", filename=name, sha256=digest, size=len(buffer.getvalue()))
+    store.ensure(cell_of(), lock_of(locked))
+    assert index.requests.count(f"/files/{name}") == 1
+    assert [health.reason for health in store.check()] == [None]
+
+
 def test_file_damaged_in_the_cache_is_fetched_again(index: Index, store: Store, caplog: pytest.LogCaptureFixture):
     alpha, beta = index.offer("alpha", "1.0"), index.offer("beta", "1.0")
     first = store.ensure(cell_of(), lock_of(alpha))

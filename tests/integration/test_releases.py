@@ -27,7 +27,7 @@ from harness.releases.catalog import load_catalog
 from harness.releases.line import read_line, refresh_line
 from harness.releases.lock import Lock
 from harness.releases.lockfile import lock_path, read_lock
-from harness.releases.locks import LockState, check_locks, lock_for, update_locks
+from harness.releases.locks import LockState, check_lock, lock_for, update_lock
 from harness.releases.resolve import Request, resolve
 from harness.releases.sources import sources_for
 from harness.releases.uv import Uv, uv_environment
@@ -276,7 +276,7 @@ def test_a_nightly_is_found_in_its_own_index(place: Place, httpserver, tmp_path:
 def test_committed_locks_are_written_checked_and_found_stale(place: Place, index: Index, tmp_path: Path):
     locks = tmp_path / "locks"
     requests = [place.request("tiny1.0-py3.11-default"), place.request("tiny2.0-py3.11-default+slim")]
-    assert [changed for _, changed in update_locks(requests, place.uv(), locks=locks, today=TODAY)] == [True, True]
+    assert [update_lock(r, place.uv(), locks=locks, today=TODAY)[1] for r in requests] == [True, True]
     before = {path: path.read_bytes() for path in locks.iterdir()}
     text = b"".join(before.values()).decode()
     assert index.url not in text
@@ -285,16 +285,16 @@ def test_committed_locks_are_written_checked_and_found_stale(place: Place, index
     # What comes out later changes nothing: neither a second update nor a check see it.
     index.add("helper", "9.0", "2026-11-30")
     later = date(2027, 3, 1)
-    assert [changed for _, changed in update_locks(requests, place.uv(), locks=locks, today=later)] == [False, False]
+    assert [update_lock(r, place.uv(), locks=locks, today=later)[1] for r in requests] == [False, False]
     assert {path: path.read_bytes() for path in locks.iterdir()} == before
-    assert {c.state for c in check_locks(requests, place.uv(), locks=locks, today=later)} == {LockState.CURRENT}
+    assert {check_lock(r, place.uv(), locks=locks, today=later).state for r in requests} == {LockState.CURRENT}
     # An edit by hand and a changed rule are found.
     path = lock_path(locks, requests[0].cell)
     path.write_text(path.read_text().replace('"1.5"', '"1.4"'))
-    checks = list(check_locks(requests, place.uv(), locks=locks, today=later))
+    checks = [check_lock(r, place.uv(), locks=locks, today=later) for r in requests]
     assert [c.state for c in checks] == [LockState.STALE, LockState.CURRENT]
     assert checks[0].details == ("helper 1.4 is now 1.5",)
-    assert [changed for _, changed in update_locks(requests, place.uv(), locks=locks, today=later)] == [True, False]
+    assert [update_lock(r, place.uv(), locks=locks, today=later)[1] for r in requests] == [True, False]
     assert path.read_bytes() == before[path]
 
 
@@ -342,7 +342,7 @@ def test_credentials_stay_out_of_files_logs_and_errors(
     place.environ["UV_DEFAULT_INDEX"] = index.url.replace("http://", "http://me:hunter2@")
     with caplog.at_level(logging.DEBUG, logger="harness"):
         request = place.request("tiny1.0-py3.11-default")
-        list(update_locks([request], place.uv(), locks=tmp_path / "locks", today=TODAY))
+        update_lock(request, place.uv(), locks=tmp_path / "locks", today=TODAY)
         index.broken = 403
         with pytest.raises(ResolveError) as caught:
             resolve(place.request("tiny2.0-py3.11-default"), place.uv(), today=TODAY)
@@ -365,7 +365,7 @@ def test_real_torch_of_1_12_meets_the_numpy_of_its_day(tmp_path: Path, shared_ca
         cell=cell, target=target, offers=catalog.files_of("1.12.1"), requirements=["numpy", "setuptools<70"]
     )
     uv = Uv(sources=sources, cache=shared_cache, environ=environ)
-    ((path, _),) = update_locks([request], uv, locks=tmp_path)
+    path, _ = update_lock(request, uv, locks=tmp_path)
     stored = read_lock(path)
     assert stored.lock.as_of == "2022-09-04"
     assert {"numpy": "1.23.2", "torch": "1.12.1", "asv-runner": "0.3.2"}.items() <= versions(stored.lock).items()

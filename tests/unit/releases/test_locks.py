@@ -12,7 +12,7 @@ from harness.errors import ConfigurationError, ResolveError
 from harness.releases import locks as module
 from harness.releases.lock import Lock, LockedFile
 from harness.releases.lockfile import StoredLock, lock_path, read_lock, write_lock
-from harness.releases.locks import LockState, check_locks, differences, lock_for, misfits, update_locks
+from harness.releases.locks import LockState, check_lock, differences, lock_for, misfits, orphans, update_lock
 from harness.releases.resolve import RUNNER, Request
 from harness.releases.uv import Uv
 
@@ -175,16 +175,15 @@ class TestUpdateAndCheck:
     @pytest.mark.usefixtures("resolver")
     def test_an_update_writes_each_lock_once(self, tmp_path, uv):
         asked = [request(), request(f"{CELL}+OMP_NUM_THREADS=1")]
-        assert list(update_locks(asked, uv, locks=tmp_path, today=TODAY)) == [
-            (lock_path(tmp_path, parse_cell_id(CELL)), True)
-        ]
+        updated = [update_lock(one, uv, locks=tmp_path, today=TODAY) for one in asked]
+        path = lock_path(tmp_path, parse_cell_id(CELL))
+        assert updated == [(path, True), (path, False)]
         assert read_lock(lock_path(tmp_path, parse_cell_id(CELL))).cell == CELL
-        assert next(iter(update_locks(asked, uv, locks=tmp_path, today=TODAY)))[1] is False
 
     def test_an_update_keeps_date_and_platform_of_a_lock_that_fits(self, tmp_path, uv, resolver):
         young = replace(STORED, lock=replace(LOCK, as_of="2022-08-10", platform="x86_64-manylinux_2_31"))
         write_lock(lock_path(tmp_path, parse_cell_id(CELL)), young)
-        list(update_locks([request()], uv, locks=tmp_path, today=TODAY))
+        update_lock(request(), uv, locks=tmp_path, today=TODAY)
         assert resolver[0]["as_of"] == "2022-08-10"
         assert resolver[0]["request"].target.glibc == (2, 31)
 
@@ -192,7 +191,7 @@ class TestUpdateAndCheck:
     def test_an_update_replaces_damage(self, tmp_path, uv):
         path = lock_path(tmp_path, parse_cell_id(CELL))
         path.write_text("rubbish")
-        assert list(update_locks([request()], uv, locks=tmp_path, today=TODAY)) == [(path, True)]
+        assert update_lock(request(), uv, locks=tmp_path, today=TODAY) == (path, True)
 
     @pytest.mark.usefixtures("resolver")
     def test_a_check_tells_every_state(self, tmp_path, uv, monkeypatch):
@@ -200,7 +199,8 @@ class TestUpdateAndCheck:
         orphan = tmp_path / "torch1.0.0-py3.8-default.lock"
 
         def check(*asked: Request) -> list[tuple[LockState, str]]:
-            return [(c.state, " ".join(c.details)) for c in check_locks(asked, uv, locks=tmp_path, today=TODAY)]
+            checks = [check_lock(one, uv, locks=tmp_path, today=TODAY) for one in asked]
+            return [(c.state, " ".join(c.details)) for c in (*checks, *orphans(tmp_path, checks))]
 
         assert check(request()) == [(LockState.MISSING, f"{CELL} has no lock")]
         write_lock(path, STORED)
@@ -224,6 +224,6 @@ class TestUpdateAndCheck:
 
     def test_a_check_resolves_for_the_platform_of_the_lock(self, tmp_path, uv, resolver):
         write_lock(lock_path(tmp_path, parse_cell_id(CELL)), STORED)
-        (found,) = check_locks([request(glibc=(2, 17))], uv, locks=tmp_path, today=TODAY)
+        found = check_lock(request(glibc=(2, 17)), uv, locks=tmp_path, today=TODAY)
         assert found.state is LockState.CURRENT
         assert resolver[0]["request"].target.glibc == (2, 36)
