@@ -18,7 +18,8 @@ def harness(session: nox.Session, *command: str) -> None:
     """Runs a harness command; nox ends with the command's own exit code, which says more than failed or not."""
     session.install("--quiet", "-e", ".")
     try:
-        session.run("harness", *command, *session.posargs)
+        # nox would put what the command says on standard error into standard output, among the results.
+        session.run("harness", *command, *session.posargs, stderr=None)
     except CommandFailed as failure:
         raise SystemExit(failure.return_code or 1) from None
 

@@ -4,6 +4,8 @@ Only append here. A change of an input or of a helper changes what benchmarks me
 """
 
 import functools
+import json
+import os
 import re
 import subprocess
 import sys
@@ -32,13 +34,14 @@ def metric(
     floor=0.03,
     isolate=False,
     full_environment=False,
+    requires=(),
     version="1",
     timeout=60.0,
 ):
     """Declares what a benchmark function measures, as function attributes that ASV copies into its `benchmarks.json`.
 
-    The value of a metric is `work / seconds` where higher is better, and else what ASV measured: seconds a call for
-    `time_`, the returned number for `track_`.
+    The value of a timed metric is `work / seconds` where higher is better, and `seconds / work` where lower is. That of
+    any other is the number that the benchmark returns.
 
     Args:
         name: The name of the metric, unique in the suite.
@@ -53,6 +56,7 @@ def metric(
         floor: The smallest ratio of change that matters.
         isolate: Whether each parameter set needs a fresh process.
         full_environment: Whether it says something wrong in an environment that runs on stub libraries.
+        requires: Packages that it needs beside torch and numpy; cells in which it is measured get them.
         version: Change it when the benchmark measures something else: old results are then set aside.
         timeout: Seconds.
     """
@@ -75,6 +79,7 @@ def metric(
         "floor": floor,
         "isolate": isolate,
         "full_environment": full_environment,
+        "requires": list(requires),
         "version": version,
         "timeout": timeout,
     }
@@ -89,6 +94,17 @@ def metric(
         return function
 
     return declare
+
+
+def explain(**details):
+    """Says something beside the value that is returned: a sentence, a list of numbers; the harness stores it with it.
+
+    Under a plain `asv run` nobody listens.
+    """
+    path = os.environ.get("HARNESS_DETAILS")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123  (as small as can be, in a measured process)
+            file.write(json.dumps(details) + "\n")
 
 
 def skip(reason):

@@ -107,8 +107,11 @@ def _write_suite(results: Path, suite: Suite) -> None:
     from asv.benchmarks import Benchmarks  # noqa: PLC0415  # heavy
 
     path = results / "benchmarks.json"
-    wanted: dict[str, Any] = {**suite, "version": Benchmarks.api_version}
-    if _json(path) != wanted:
+    stored = _json(path)
+    # Benchmarks of another suite (a folder of the user's own) stay: ASV drops the results of what is not listed here.
+    others = stored if isinstance(stored, dict) else {}
+    wanted: dict[str, Any] = {**others, **suite, "version": Benchmarks.api_version}
+    if stored != wanted:
         write_atomic(path, json.dumps(wanted, indent=4, sort_keys=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +53,13 @@ _SELECTION = (
         default=None,
         help="Leave the CUDA packages of CUDA wheels out, or install everything; by default what the profile says.",
     ),
+    click.option(
+        "--benchmarks",
+        "folder",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A suite of your own in place of the project's.",
+    ),
     click.option("--offline", is_flag=True, help="Use only what was read from the network earlier."),
 )
 
@@ -81,6 +89,7 @@ def plan_of(options: dict[str, Any]) -> Plan:
         profile=options["profile"],
         selection=selection,
         slim=slim,
+        folder=options["folder"],
         offline=options["offline"],
     )
 

@@ -46,6 +46,7 @@ class Metric:
         floor: The smallest relative change that matters.
         isolate: Whether every parameter set needs a fresh process.
         full_environment: Whether it says nothing in a slim environment.
+        requires: Packages that its cells need beside the subject (`onnx`).
         summary: One line for people.
         param_names: The names of the parameters.
         params: Their values, as ASV writes them.
@@ -65,6 +66,7 @@ class Metric:
     floor: float = DEFAULT_FLOOR
     isolate: bool = False
     full_environment: bool = False
+    requires: tuple[str, ...] = ()
     summary: str = ""
     param_names: tuple[str, ...] = ()
     params: tuple[tuple[str, ...], ...] = ()
@@ -116,6 +118,7 @@ def _metric(name: str, entry: Mapping[str, Any], faults: list[str]) -> Metric | 
         floor=float(entry.get("floor", DEFAULT_FLOOR)),
         isolate=bool(entry.get("isolate", False)),
         full_environment=bool(entry.get("full_environment", False)),
+        requires=tuple(entry.get("requires", ())),
         param_names=tuple(entry.get("param_names", ())),
         params=tuple(tuple(values) for values in entry.get("params", ())),
         **declared,
@@ -158,14 +161,15 @@ def _work_for(work: Mapping[str, float], text: str) -> float | None:
 def value(metric: Metric, params: Sequence[str], asv_value: float) -> float:
     """The metric's value, in its unit, of a value in ASV's unit.
 
-    Work per second for a timed metric of which more is better; ASV's value itself otherwise.
+    For a timed metric work per second where more is better, and seconds per work where less is; for any other what ASV
+    has.
 
     Args:
         metric: What was measured.
         params: The parameters' values, as ASV writes them.
         asv_value: What ASV (or a sample) has.
     """
-    if metric.direction is Direction.LOWER or metric.type != "time":
+    if metric.type != "time":
         return asv_value
     work: float | None
     if isinstance(metric.work, Mapping):
@@ -173,6 +177,8 @@ def value(metric: Metric, params: Sequence[str], asv_value: float) -> float:
     else:
         work = metric.work
     assert work is not None, "checked by metrics_of"
+    if metric.direction is Direction.LOWER:
+        return asv_value / work
     return work / asv_value if asv_value else math.inf
 
 

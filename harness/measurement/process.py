@@ -183,9 +183,10 @@ class MeasuredProcess:
         """Takes one sample: `value`, `at` (seconds of the monotonic clock), `canary`, `faults`."""
         return self._ask("sample", self._timeout)
 
-    def teardown(self) -> None:
-        """Runs the teardown functions of the current parameter set."""
-        self._ask("teardown", self._timeout)
+    def teardown(self) -> dict[str, Any]:
+        """Runs the teardown functions of the parameter set; returns what the benchmark said beside its values."""
+        details: dict[str, Any] = self._ask("teardown", self._timeout)["details"]
+        return details
 
     def words(self) -> str:
         """What the process has said since this was asked last, its end when it is long."""

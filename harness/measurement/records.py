@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 __all__ = ["BenchmarkId", "Record", "Sample", "State"]
 
@@ -66,6 +68,7 @@ class Record:
         state: How it ended.
         samples: In the order of time; empty unless the state is ok.
         number: Calls in each sample.
+        details: What the benchmark said beside its values, by name: sentences, lists of numbers.
         reason: Why the state is not ok, one line.
         log: What the process said, at most its last 4,000 characters.
         lock: The digest of the cell's lock.
@@ -82,6 +85,7 @@ class Record:
     state: State
     samples: tuple[Sample, ...] = ()
     number: int = 1
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     reason: str = ""
     log: str = ""
     lock: str

@@ -70,6 +70,7 @@ class _Take:
     failure: NotMeasuredError | None = None
     number: int = 1
     samples: list[Sample] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
     spent: float = 0.0
 
     def attempt(self, action: Callable[[], None]) -> None:
@@ -225,7 +226,7 @@ def _sample(take: _Take, start: float) -> None:
 
 def _finish(take: _Take) -> None:
     # Where one value is all that a process gives, reading its facts first could have changed the value.
-    take.member.process.teardown()
+    take.details = take.member.process.teardown()
     if not take.member.fingerprint:
         take.member.process.look()
         _attest(take.member)
@@ -243,6 +244,7 @@ def _record(take: _Take, row: BenchmarkId, number: int, started_at: str) -> Reco
         state=State.OK if failure is None else failure.state,
         samples=tuple(take.samples) if failure is None else (),
         number=take.number,
+        details=take.details,
         reason="" if failure is None else failure.reason,
         log=member.process.words(),
         lock=member.side.lock,

@@ -34,6 +34,8 @@ import traceback
 MARK = "\x1e"
 #: How the name of the empty folder begins that the harness starts a worker in.
 FOLDER_PREFIX = "measured-"
+#: Names the file, for benchmarks and their children, to which they write what they have to say beside a value.
+DETAILS = "HARNESS_DETAILS"
 CANARY_TURNS = 2000
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "cannot allocate memory", "bad_alloc")
 
@@ -89,6 +91,7 @@ class Worker:
     def start(self, flags, affinity, priority):
         """Sets up the process, then imports the suite."""
         self._schedule(affinity, priority)
+        os.environ[DETAILS] = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
         load("measurement", "flags").apply_flags(flags)
         from asv_runner.benchmarks.timeraw import TimerawBenchmark
         from asv_runner.discovery import get_benchmark_from_name
@@ -231,10 +234,21 @@ class Worker:
         return faults + resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt if self.raw else faults
 
     def teardown(self):
-        """Runs the teardown functions of the current parameter set."""
+        """Runs the teardown functions of the current parameter set; gives what the benchmark said beside its values."""
         self.benchmark.do_teardown()
         self.timer = None
-        return {}
+        return {"details": take_details()}
+
+
+def take_details():
+    """What benchmarks wrote since this was asked last: JSON objects, one a line, later ones winning."""
+    details = {}
+    with contextlib.suppress(OSError):
+        with open(os.environ[DETAILS], encoding="utf-8") as file:  # noqa: PTH123
+            for line in file:
+                details.update(json.loads(line))
+        os.unlink(os.environ[DETAILS])  # noqa: PTH108
+    return details
 
 
 def failure(error):
@@ -305,6 +319,8 @@ def guard(commands, answers):
     os.setpgid(0, 0)  # so as not to die with the rest before the folder is gone
     os.killpg(group, signal.SIGKILL)
     if os.path.basename(folder).startswith(FOLDER_PREFIX):  # noqa: PTH119
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, "details.jsonl"))  # noqa: PTH108, PTH118
         with contextlib.suppress(OSError):
             os.rmdir(folder)  # noqa: PTH106
     os._exit(0)

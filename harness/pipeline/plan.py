@@ -13,6 +13,7 @@ from harness.cells.adhoc import Selection, profile_of
 from harness.cells.cell import HOST, Cell
 from harness.cells.estimate import Estimate, estimate
 from harness.cells.expand import Candidate, cells_of
+from harness.cells.images import Capability
 from harness.cells.matrix import Profile, Slim, Spec
 from harness.cells.planning import Cause, PlannedCell, Standing, excluded_cell, plan_cell
 from harness.cells.pythons import python_chooser
@@ -100,6 +101,7 @@ def make_plan(
     profile: str = "",
     selection: Selection | None = None,
     slim: Slim | None = None,
+    folder: Path | None = None,
     offline: bool = False,
 ) -> Plan:
     """Decides what a profile, or the options in its place, comes to on this machine.
@@ -110,6 +112,7 @@ def make_plan(
         profile: The name of a profile; the default one without.
         selection: Options on top of it.
         slim: Replaces the profile's.
+        folder: A suite in place of the project's.
         offline: Whether only what was read from the network earlier may be used.
 
     Raises:
@@ -118,11 +121,12 @@ def make_plan(
         ResolveError: Nothing is known of what is offered.
     """
     spec = load_spec(project.matrix)
-    benchmarks = load_benchmarks(project.benchmarks, cache)
+    benchmarks = load_benchmarks(folder or project.benchmarks, cache)
     chosen = profile_of(spec, selection or Selection(), spec.profile(profile))
     if slim is not None:
         chosen = replace(chosen, block=replace(chosen.block, slim=slim))
     metrics = benchmarks.chosen(chosen)
+    chosen = _with_required(chosen, metrics)
     place = look_around(spec, _backends(spec, chosen), cache=cache, offline=offline)
     expansion = cells_of(
         spec,
@@ -138,7 +142,7 @@ def make_plan(
     is_slim = any(candidate.cell.slim for candidate in expansion.candidates)
     left_out = tuple(metric for metric in metrics if is_slim and metric.full_environment)
     metrics = tuple(metric for metric in metrics if metric not in left_out)
-    cost = partial(_cost, spec, chosen, place, project, len(benchmarks.rows(metrics)))
+    cost = partial(_cost, spec, chosen, place, project, len(_runnable(benchmarks.rows(metrics), metrics, place)))
     planned = {candidate.cell: _plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
     return Plan(
         project=project,
@@ -152,6 +156,21 @@ def make_plan(
         place=place,
         notes=(*expansion.notes, *_notes(place, chosen, is_slim, left_out, offline=offline)),
     )
+
+
+def _with_required(profile: Profile, metrics: tuple[Metric, ...]) -> Profile:
+    """The profile with the packages that its metrics need; a version that it names itself stays."""
+    wanted: dict[str, tuple[str | None, ...]] = {name: ("",) for metric in metrics for name in metric.requires}
+    packages = tuple(sorted((wanted | dict(profile.block.packages)).items()))
+    return replace(profile, block=replace(profile.block, packages=packages))
+
+
+def _runnable(rows: list[BenchmarkId], metrics: tuple[Metric, ...], place: Place) -> list[BenchmarkId]:
+    """The rows that are not for a device which this machine lacks: those skip in no time."""
+    if Capability.NVIDIA in place.capabilities or Capability.KFD in place.capabilities:
+        return rows
+    devices = {m.benchmark: m.param_names.index("device") for m in metrics if "device" in m.param_names}
+    return [row for row in rows if row.name not in devices or row.params[devices[row.name]] == "'cpu'"]
 
 
 def request_for(spec: Spec, place: Place, cell: Cell) -> Request:
