@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -78,6 +79,15 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(_run(args))
 
 
+def _show_error(error: HarnessError, args: Sequence[str]) -> None:
+    """A script that asked for JSON gets the error as JSON too."""
+    if "--format=json" in args or ("--format", "json") in pairwise(args):
+        from harness.cli.options import show_document
+        from harness.reporting.listings import ErrorReport
+
+        show_document(ErrorReport(command=next((arg for arg in args if arg in COMMANDS), ""), error=error), "json")
+
+
 def _run(args: Sequence[str] | None) -> int:
     try:
         result = cli.main(args=args, prog_name="harness", standalone_mode=False)
@@ -91,6 +101,7 @@ def _run(args: Sequence[str] | None) -> int:
         return ExitCode.INTERRUPTED
     except HarnessError as error:
         click.echo(f"harness: {error}", err=True)
+        _show_error(error, sys.argv[1:] if args is None else args)
         return error.exit_code
     except BrokenPipeError:
         # The reader of a pipe (head, less) had enough.

@@ -73,7 +73,8 @@ class Teller:
             return
         self._last = now
         name = event.records[0].benchmark.name.rpartition(".")[2]
-        text = f"{event.done}/{event.total} measured, about {duration(event.seconds_left)} left ({name})"
+        left = f", about {duration(event.seconds_left)} left" if event.done < event.total else ""
+        text = f"{event.done}/{event.total} measured{left} ({name})"
         if self._live:
             click.echo(f"\r\x1b[K{text}", err=True, nl=False)
             self._open_line = True

@@ -42,6 +42,7 @@ class Comparison:
         run: The records.
         table: The verdicts.
         differences: How the sides differ beside what is compared.
+        disk: Bytes that both environments added to the disk when they were built; None where that is not known.
     """
 
     baseline: Cell
@@ -49,6 +50,7 @@ class Comparison:
     run: Run
     table: VerdictTable
     differences: tuple[Difference, ...]
+    disk: int | None = None
 
 
 def options_of(profile: Profile) -> Options:

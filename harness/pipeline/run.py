@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.cells.cell import Cell
 from harness.errors import HarnessError, MeasurementError
@@ -65,7 +65,8 @@ def run_plan(
             on_event=on_event,
         )
         store_results(run, plan.benchmarks, project=plan.project)
-        yield judge_run(run)
+        disk = sum(built.environments[cell].disk for cell in {pair.baseline, pair.candidate})
+        yield replace(judge_run(run), disk=disk)
 
 
 def check_plan(plan: Plan) -> None:

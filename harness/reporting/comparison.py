@@ -52,6 +52,7 @@ def comparison_report(
         host=_machine(run.header.machine, run.header.host),
         notes=notes,
         seconds=seconds,
+        disk=comparison.disk,
         report=report,
         reproduce=reproduce,
     )

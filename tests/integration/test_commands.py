@@ -391,3 +391,25 @@ def test_plain_asv_runs_on_the_same_cells(project: SampleProject) -> None:
     graphs = list((project.root / ".asv" / "html" / "graphs").rglob("bench_work.Work.time_work.json"))
     assert graphs
     assert "cell" not in str(graphs[0].parent.name)
+
+
+def test_a_script_gets_errors_as_json(project: SampleProject) -> None:
+    told = project.json("plan", "upgrad", status=2)
+    assert told["error"]["exit_code"] == 2
+    assert "upgrade" in told["error"]["what"]
+
+
+def test_a_suite_of_ones_own(project: SampleProject, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "__init__.py").write_text("")
+    (mine / "bench_mine.py").write_text(
+        "def track_mine():\n    import harness_sample\n    return harness_sample.answer + 1\n\n"
+        "track_mine.version = '1'\ntrack_mine.metric = 'mine'\ntrack_mine.direction = 'higher'\n"
+    )
+    project.run("run", status=1)
+    assert [m["name"] for m in project.json("metrics", "--benchmarks", str(mine))["metrics"]] == ["mine"]
+    told = project.json("run", "--benchmarks", str(mine), "--metric", "mine", status=1)
+    assert [(row["metric"], row["baseline_value"], row["candidate_value"]) for row in told["rows"]] == [("mine", 2, 1)]
+    listed = json.loads((project.root / "results" / "benchmarks.json").read_text())
+    assert {"bench_mine.track_mine", "bench_work.Work.time_work"} <= listed.keys()
