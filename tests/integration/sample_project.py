@@ -148,6 +148,7 @@ def make_sample_project(root: Path, cache: Path) -> SampleProject:
         "HOME": str(root / "home"),
         "HARNESS_CACHE": str(cache),
         "HARNESS_MACHINE": "box",
+        "HARNESS_MACHINE_LOCK": str(root / "machine.lock"),
         "UV_FIND_LINKS": str(root / "wheels"),
         "NO_COLOR": "1",
         "COLUMNS": "100",
