@@ -14,17 +14,9 @@ from harness import proc
 from harness.errors import InstallError
 from harness.paths import cache_dir
 from harness.releases.sources import scrub
+from harness.releases.uv import without_choices
 
 __all__ = ["explain", "run_uv", "uv_cache_dir", "uv_program", "uv_variables", "uv_version"]
-
-# These would change what is installed beyond the lock and the interpreter, or take uv's cache away from hard links.
-# What says where files come from (indexes, folders, proxies, certificates, offline) stays.
-_UNWANTED = re.compile(
-    r"(UV_(PYTHON|SYSTEM_PYTHON|BREAK_SYSTEM_PACKAGES|VENV_\w+|CONSTRAINT|BUILD_CONSTRAINT|OVERRIDE|EXCLUDE|EXCLUDE_NEWER\w*"
-    r"|NO_BINARY\w*|NO_BUILD\w*|ONLY_BINARY|REQUIRE_HASHES|NO_VERIFY_HASHES|LINK_MODE|COMPILE_BYTECODE|TORCH_BACKEND"
-    r"|RESOLUTION|PRERELEASE|PROJECT|PROJECT_ENVIRONMENT|WORKING_DIR|WORKING_DIRECTORY|NO_CACHE|INDEX_STRATEGY)"
-    r"|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|PYTHON(PATH|HOME))"
-)
 
 # What uv says, what that means, what helps. The first that fits is taken, so the more precise ones come first.
 _MEANINGS: tuple[tuple[str, str, str], ...] = (
@@ -121,8 +113,7 @@ def uv_cache_dir() -> Path:
 
 def uv_variables() -> dict[str, str]:
     """The environment of a uv process: this one's, without what would make two builds of one lock differ."""
-    kept = {name: value for name, value in os.environ.items() if not _UNWANTED.fullmatch(name)}
-    return kept | {"UV_CACHE_DIR": str(uv_cache_dir()), "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
+    return without_choices(os.environ) | {"UV_CACHE_DIR": str(uv_cache_dir())}
 
 
 def run_uv(

@@ -14,37 +14,18 @@ from harness import proc
 from harness.errors import ResolveError
 from harness.releases.sources import Source, index_environment, scrub
 
-__all__ = ["Uv", "compile_pylock", "uv_environment"]
+__all__ = ["Uv", "compile_pylock", "uv_environment", "without_choices"]
 
 #: Seconds for one resolution; a cold cache and a slow index take a minute.
 TIMEOUT = 900.0
 
-# Variables that change what uv chooses. A lock must not depend on who resolves it, so the cell alone says these things.
-_CHOICES = frozenset(
-    {
-        "UV_BUILD_CONSTRAINT",
-        "UV_CONSTRAINT",
-        "UV_EXCLUDE",
-        "UV_EXCLUDE_NEWER",
-        "UV_EXCLUDE_NEWER_PACKAGE",
-        "UV_FORK_STRATEGY",
-        "UV_NO_BINARY",
-        "UV_NO_BINARY_PACKAGE",
-        "UV_NO_BUILD",
-        "UV_NO_BUILD_PACKAGE",
-        "UV_OVERRIDE",
-        "UV_PRERELEASE",
-        "UV_PROJECT",
-        "UV_PYTHON",
-        "UV_REQUIRE_HASHES",
-        "UV_RESOLUTION",
-        "UV_SYSTEM_PYTHON",
-        "UV_TORCH_BACKEND",
-        "UV_WORKING_DIR",
-        "VIRTUAL_ENV",
-        "PYTHONPATH",
-        "PYTHONHOME",
-    }
+# Variables that change what uv chooses or installs: the cell and its lock alone say these things, whoever builds them.
+# What says where files come from (indexes, folders, proxies, certificates, offline) stays.
+_CHOICES = re.compile(
+    r"(UV_(PYTHON|SYSTEM_PYTHON|BREAK_SYSTEM_PACKAGES|VENV_\w+|CONSTRAINT|BUILD_CONSTRAINT|OVERRIDE|EXCLUDE|EXCLUDE_NEWER\w*"
+    r"|NO_BINARY\w*|NO_BUILD\w*|ONLY_BINARY|REQUIRE_HASHES|NO_VERIFY_HASHES|LINK_MODE|COMPILE_BYTECODE|TORCH_BACKEND"
+    r"|RESOLUTION|PRERELEASE|FORK_STRATEGY|PROJECT|PROJECT_ENVIRONMENT|WORKING_DIR|WORKING_DIRECTORY|NO_CACHE"
+    r"|INDEX_STRATEGY)|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|PYTHON(PATH|HOME))"
 )
 _MARK = re.compile(r"^\W*(?P<kind>error|cause|hint|warning)?:?\s*(?P<text>.*)$")
 _NETWORK = ("Failed to fetch", "Request failed", "error sending request", "client error", "HTTP status")
@@ -67,12 +48,16 @@ class Uv:
     offline: bool = False
 
 
+def without_choices(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for uv without the variables that would make two builds of one lock differ."""
+    kept = {name: value for name, value in environ.items() if not _CHOICES.fullmatch(name)}
+    return kept | {"UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
+
+
 def uv_environment(uv: Uv) -> dict[str, str]:
     """The environment of a uv process: this machine's access to the network, and nothing that changes its choices."""
-    kept = {name: value for name, value in uv.environ.items() if name not in _CHOICES}
-    kept = index_environment(uv.sources, kept)
+    kept = index_environment(uv.sources, without_choices(uv.environ))
     kept.setdefault("UV_CACHE_DIR", str(uv.cache / "uv"))
-    kept |= {"UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
     return kept
 
 
