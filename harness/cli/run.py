@@ -22,16 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+#: Of real-time scheduling: above ordinary work, below what kernels and audio servers use.
+_PRIORITY = 10
+
 
 @click.command("run")
 @selection_options
 @click.option("--rounds", type=click.IntRange(1, 500), help="Rounds before the verdicts are first looked at.")
 @click.option("--max-rounds", type=click.IntRange(1, 500), help="Rounds after which what is open stays undecided.")
 @click.option("--samples", type=click.IntRange(5, 10_000), help="Samples of each process and row, at most.")
+@click.option(
+    "--realtime",
+    is_flag=True,
+    help="Real-time scheduling of measured processes, where this user may: other work waits.",
+)
 @click.option("--plain", is_flag=True, help="Leave glibc's allocator as users have it, noise included.")
 @click.option("--strict", is_flag=True, help="Do not measure on a machine that the host check finds fault with.")
 @format_option
-def command(form: str, *, plain: bool, strict: bool, **options: Any) -> int:
+def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: Any) -> int:
     """Measures the cells of PROFILE side by side and prints what changed.
 
     \b
@@ -50,7 +58,11 @@ def command(form: str, *, plain: bool, strict: bool, **options: Any) -> int:
     codes: list[ExitCode] = []
     try:
         for outcome in run_plan(
-            plan, _how(plan, options, strict=strict), plain=plain, on_building=teller.building, on_event=teller.event
+            plan,
+            _how(plan, options, realtime=realtime, strict=strict),
+            plain=plain,
+            on_building=teller.building,
+            on_event=teller.event,
         ):
             if (report := _report(outcome, plan, teller, time.monotonic() - start, options, plain=plain)) is None:
                 codes.append(ExitCode.INSTALL)
@@ -64,14 +76,14 @@ def command(form: str, *, plain: bool, strict: bool, **options: Any) -> int:
     return _worst(codes)
 
 
-def _how(plan: Plan, options: dict[str, Any], *, strict: bool) -> Options:
+def _how(plan: Plan, options: dict[str, Any], *, realtime: bool, strict: bool) -> Options:
     from harness.pipeline.compare import options_of
 
     profile = plan.profile
     rounds = options["rounds"] or min(profile.rounds, options["max_rounds"] or profile.rounds)
     max_rounds = max(options["max_rounds"] or max(profile.max_rounds, rounds), rounds)
     profile = replace(profile, rounds=rounds, max_rounds=max_rounds, samples=options["samples"] or profile.samples)
-    return replace(options_of(profile), strict_host=strict)
+    return replace(options_of(profile), realtime=_PRIORITY if realtime else 0, strict_host=strict)
 
 
 def _report(

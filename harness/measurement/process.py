@@ -179,9 +179,9 @@ class MeasuredProcess:
         """Warms up, and returns how many calls a sample has."""
         return int(self._ask("calibrate", self._timeout)["number"])
 
-    def sample(self) -> dict[str, Any]:
+    def sample(self, number: int) -> dict[str, Any]:
         """Takes one sample: `value`, `at` (seconds of the monotonic clock), `canary`, `faults`."""
-        return self._ask("sample", self._timeout)
+        return self._ask("sample", self._timeout, number=number)
 
     def teardown(self) -> dict[str, Any]:
         """Runs the teardown functions of the parameter set; returns what the benchmark said beside its values."""

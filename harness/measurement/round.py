@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ __all__ = ["RowResult", "measure_visit"]
 log = logging.getLogger(__name__)
 # Each sample of a raw benchmark starts an interpreter of its own: it is worth a round of others, and costs as much.
 _RAW_SAMPLES = 3
+# Calibrations of equal processes differ by less than this, half-speed phases of the machine included.
+_ALIKE = 2.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +166,7 @@ def _measure_row(row: BenchmarkId, number: int, crew: Sequence[_Member], options
     takes = [_Take(member, failure=member.broken) for member in crew]
     for take in takes:
         take.attempt(partial(_prepare, take, row))
+    _agree(takes)
     for take in takes:
         take.spent = 0.0
     _alternate(takes, number, start, options)
@@ -191,6 +195,19 @@ def _prepare(take: _Take, row: BenchmarkId) -> None:
     take.number = take.member.process.calibrate()
 
 
+def _agree(takes: Sequence[_Take]) -> None:
+    """Gives all sides the same number of calls a sample, unless they really differ in speed.
+
+    A longer sample is interrupted more often, so that on a busy machine the side that happened to be calibrated in a
+    calmer moment would look slower.
+    """
+    numbers = [take.number for take in takes if take.failure is None]
+    if numbers and max(numbers) <= _ALIKE * min(numbers):
+        common = round(statistics.geometric_mean(numbers))
+        for take in takes:
+            take.number = common
+
+
 def _alternate(takes: Sequence[_Take], number: int, start: float, options: Options) -> None:
     wanted = min((_samples(take, options) for take in takes if take.failure is None), default=0)
     for turn in range(wanted):
@@ -213,7 +230,7 @@ def _samples(take: _Take, options: Options) -> int:
 
 
 def _sample(take: _Take, start: float) -> None:
-    said = take.member.process.sample()
+    said = take.member.process.sample(take.number)
     take.samples.append(
         Sample(
             value=float(said["value"]),

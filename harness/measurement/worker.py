@@ -84,7 +84,6 @@ class Worker:
         self.raw = False
         self.cache = None
         self.timer = None
-        self.number = 1
         self.isolated = False
         self.notes = []
 
@@ -169,8 +168,8 @@ class Worker:
         self.timer = make_timer(*benchmark._build_params())
         benchmark._redo_setup_next = False
         warmup = benchmark.warmup_time if benchmark.warmup_time >= 0 else 0.1
-        self.number = self._warm_up(number, warmup) if number else self._fill(benchmark.sample_time, warmup)
-        return {"number": self.number}
+        found = self._warm_up(number, warmup) if number else self._fill(benchmark.sample_time, warmup)
+        return {"number": found}
 
     def _timed(self, number):
         # A setup that need not isolate calls ran once for this parameter set, and is kept.
@@ -200,12 +199,12 @@ class Worker:
             elif now >= end:
                 return number
 
-    def sample(self):
-        """Takes one sample: `number` calls, or the one value of a benchmark that is not timed."""
+    def sample(self, number):
+        """Takes one sample: so many calls, or the one value of a benchmark that is not timed."""
         before = canary()
         faults = self._faults()
         at = time.monotonic()
-        value = float(self._timed(self.number)) / self.number if self.benchmark.type == "time" else self._value()
+        value = float(self._timed(number)) / number if self.benchmark.type == "time" else self._value()
         faults = self._faults() - faults
         after = canary()
         return {"value": value, "at": at, "canary": max(before, after), "faults": faults}

@@ -50,8 +50,9 @@ class Place:
         return target_for(cell, spec.image(cell.image), glibc=host_glibc(), machine=platform.machine())
 
     def uv_for(self, cell: Cell) -> Uv:
-        """How uv is run for a cell: the index of another backend must neither answer for it nor fail it."""
-        wanted = {DEFAULT, FIND_LINKS, cell.backend}
+        """How uv is run for a cell: an index of another backend, or one that offers nothing, must not fail it."""
+        offering = {file.source for file in self.catalog.files}
+        wanted = {DEFAULT, FIND_LINKS, *({cell.backend} & offering)}
         return replace(self.uv, sources=tuple(source for source in self.uv.sources if source.label in wanted))
 
     def image_target(self, spec: Spec, image: str) -> Target:

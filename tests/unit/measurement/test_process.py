@@ -22,7 +22,7 @@ SETS = ["raise", "hang", "segfault", "kill", "memory", "skip", "exit", "leave", 
 def run_set(process: MeasuredProcess, index: int = 0) -> dict[str, object]:
     process.setup(index)
     process.calibrate()
-    sample = process.sample()
+    sample = process.sample(1)
     process.teardown()
     return sample
 
@@ -40,7 +40,7 @@ def test_timed(make_side: SideMaker, suite: Path) -> None:
         said = process.started()
         process.setup(0)
         number = process.calibrate()
-        first, second = process.sample(), process.sample()
+        first, second = process.sample(1), process.sample(1)
     assert (said.type, said.params, said.one_value) == ("time", (), False)
     # Ten milliseconds of an operation of about a microsecond.
     assert 100 < number < 1_000_000
@@ -57,10 +57,10 @@ def test_noise_does_not_disturb_the_conversation(make_side: SideMaker, suite: Pa
         process.setup(0)
         assert process.calibrate() == 3
         process.words()
-        process.sample()
+        process.sample(3)
         words = process.words()
         for _ in range(60):
-            process.sample()
+            process.sample(3)
         assert len(process.words()) == LOG_LIMIT
         assert process.words() == ""
     for text in ("on standard output", "on standard error", "straight to the descriptor", "looks like an answer"):
@@ -94,7 +94,7 @@ def test_isolating_setup_is_run_before_each_call(make_side: SideMaker, suite: Pa
         process.started()
         process.setup(0)
         assert process.calibrate() == 4
-        assert process.sample()["value"] > 0
+        assert process.sample(1)["value"] > 0
 
 
 def test_setup_is_reused_where_the_suite_says_so(make_side: SideMaker, suite: Path) -> None:
@@ -106,7 +106,7 @@ def test_setup_is_reused_where_the_suite_says_so(make_side: SideMaker, suite: Pa
         process.started()
         process.setup(0)
         assert process.calibrate() > 100
-        assert process.sample()["value"] < 0.001
+        assert process.sample(1)["value"] < 0.001
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_interrupt_leaves_nothing(make_side: SideMaker, suite: Path, marker: str
             process.setup(SETS.index("hang"))
             process.calibrate()
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-            process.sample()
+            process.sample(1)
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
@@ -244,7 +244,7 @@ with MeasuredProcess(*pickle.loads(Path(sys.argv[1]).read_bytes())) as process:
     process.started()
     process.setup(1)
     process.calibrate()
-    process.sample()
+    process.sample(1)
 """
 
 
