@@ -156,7 +156,7 @@ class Solve(Behaviour):
 
 
 class ToNumpy(Behaviour):
-    """numpy is whatever the environment has. A torch built for numpy 1 imports beside numpy 2, and then does without."""
+    """numpy is whatever the environment has. A torch built for numpy 1 imports beside numpy 2, but cannot use it."""
 
     def setup(self):
         with warnings.catch_warnings():
@@ -170,7 +170,6 @@ class ToNumpy(Behaviour):
         direction="higher",
         hot_path="",
         tags=["behaviour"],
-        requires=["numpy"],
         summary="torch.ones(2).numpy() works with the numpy that is installed",
     )
     def track_numpy(self):

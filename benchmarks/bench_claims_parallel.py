@@ -56,10 +56,13 @@ def run_ranks():
                 pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
                 ranks.append(subprocess.Popen(command, env=environment, cwd=folder, **pipes))
             said = [process.communicate(timeout=PATIENCE + 10) for process in ranks]
+        except subprocess.TimeoutExpired as error:
+            message = f"no answer from the ranks within {error.timeout:.0f} s"
+            raise RuntimeError(message) from error
         finally:
             for process in ranks:
                 process.kill()
-                process.wait()
+                process.communicate()
     for process, (_, errors) in zip(ranks, said):
         if process.returncode != 0:
             message = f"a rank ended with status {process.returncode}: {errors.decode(errors='replace')[-1000:]}"
@@ -163,7 +166,7 @@ class Workers:
         summary="more DataLoader workers than 1.5 x cores lower the throughput",
     )
     def track_throughput(self):
-        """It holds when twice as many are slower in all five turns, by 5 % in the middle one, for both kinds of items."""
+        """It holds when twice as many are slower in all five turns, by 5 % in the middle one, for both kinds."""
         ratios, notes = {}, []
         for kind in self.kinds:
             few, many = [], []

@@ -1,5 +1,7 @@
 """What claims and behaviours share: a verdict with its evidence in one sentence."""
 
+import re
+
 from .common import DEVICES, device_present, explain, skip
 
 
@@ -10,8 +12,9 @@ def verdict(holds, note, **details):
 
 
 def words_of(error):
-    """An exception in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """An exception in one line, without colours."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     return text if len(text) <= 200 else text[:199] + "…"
 
