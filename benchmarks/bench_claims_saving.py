@@ -17,22 +17,10 @@ class KeyOrder:
     def setup(self):
         self.torch, _ = start()
 
-    def keys(self, *kinds):
-        """The keys of a module that gets one tensor of each kind, in this order, by kind."""
-        module = self.torch.nn.Module()
-        for kind in kinds:
-            if kind == "child":
-                module.add_module(kind, self.torch.nn.PReLU())
-            elif kind == "buffer":
-                module.register_buffer(kind, self.torch.zeros(1))
-            else:
-                module.register_parameter(kind, self.torch.nn.Parameter(self.torch.zeros(1)))
-        return [key.split(".")[0] for key in module.state_dict()]
-
-    def order_of(self, kind):
-        """The order in which three parameters, three buffers or three children come out."""
+    def keys(self, *registered):
+        """The keys of a module for which pairs of a kind and a name are registered in this order."""
         nn, module = self.torch.nn, self.torch.nn.Module()
-        for name in self.names:
+        for kind, name in registered:
             if kind == "child":
                 module.add_module(name, nn.PReLU())
             elif kind == "buffer":
@@ -52,9 +40,10 @@ class KeyOrder:
     )
     def track_registration_order(self):
         """Among parameters, among buffers and among children; the note says in which order the three kinds come."""
-        orders = {kind: self.order_of(kind) for kind in ("parameter", "buffer", "child")}
+        kinds = ["child", "buffer", "parameter"]
+        orders = {kind: self.keys(*((kind, name) for name in self.names)) for kind in kinds}
         moved = [kind for kind, order in orders.items() if order != self.names]
-        mixed = self.keys("child", "buffer", "parameter")
+        mixed = self.keys(*((kind, kind) for kind in kinds))
         note = (
             f"registered as {', '.join(self.names)}: "
             + "; ".join(f"{kind} keys come as {', '.join(order)}" for kind, order in orders.items())
