@@ -36,6 +36,7 @@ NEW = parse_cell_id("torch2.13.0-py3.11-cpu")
 #: Skips that a machine may have, and those that a release has.
 NO_DEVICE = ("no cuda device", "CPU threads do not matter to work on cuda")
 NO_INFERENCE_MODE = "this release has no torch.inference_mode"
+NO_PACKAGE = "onnx is not installed"
 
 pytestmark = pytest.mark.torch
 
@@ -82,11 +83,12 @@ def test_everything_runs_or_says_why_not(cell: Cell, shared_cache: Path) -> None
     }
     assert {(o["benchmark"], *map(repr, o["params"])) for o in outcomes} == expected
     # Nothing is skipped on the CPU but what the oldest release does not have.
-    skipped = {o["reason"] for o in outcomes if o["state"] == "skipped" and "cuda" not in o["params"]}
+    here = [o for o in outcomes if not any(reason in o["reason"] for reason in (*NO_DEVICE, NO_PACKAGE))]
+    skipped = {o["reason"] for o in here if o["state"] == "skipped"}
     assert [NO_INFERENCE_MODE in reason for reason in skipped] == ([True] if cell == OLDEST else [])
     for outcome in outcomes:
         if outcome["state"] == "skipped":
-            assert any(reason in outcome["reason"] for reason in (*NO_DEVICE, NO_INFERENCE_MODE)), outcome
+            assert any(reason in outcome["reason"] for reason in (*NO_DEVICE, NO_PACKAGE, NO_INFERENCE_MODE)), outcome
         for number in outcome["values"]:
             measured = value(metrics[outcome["benchmark"]], [repr(p) for p in outcome["params"]], number)
             assert math.isfinite(measured), outcome
@@ -125,3 +127,26 @@ def test_peak_memory_is_steady_and_recording_costs_memory(shared_cache: Path) ->
     # Six activations of 16 MiB are kept, or at most the two that a layer works on.
     assert recording == pytest.approx(6 * (16 << 20), rel=0.1)
     assert plain == pytest.approx(2 * (16 << 20), rel=0.1)
+
+
+#: What torch is known to do, by the name of the function that asks.
+KNOWN = {
+    "track_none": {OLDEST: 0.0, NEW: 1.0},
+    "track_quotient": {OLDEST: 0.0, NEW: 1.0},
+    "track_debug": {OLDEST: 0.0, NEW: 0.0},
+    "track_mask": {OLDEST: 1.0, NEW: 1.0},
+    "track_length": {OLDEST: 1.0, NEW: 1.0},
+    "track_solve": {OLDEST: 1.0, NEW: 0.0},
+    "track_numpy": {OLDEST: 1.0, NEW: 1.0},
+    "track_refused": {OLDEST: 0.0, NEW: 1.0},
+}
+
+
+@pytest.mark.parametrize("cell", [OLDEST, NEW], ids=lambda cell: cell.release)
+def test_known_behaviours(cell: Cell, shared_cache: Path) -> None:
+    environment = environment_of(cell, shared_cache)
+    names = [name for name in discovered(cell, environment) if name.startswith("bench_behaviours.")]
+    names.append("bench_claims_saving.PickledObject.track_refused")
+    outcomes = run_once(cell, environment, SUITE, names)
+    found = {outcome["benchmark"].split(".")[-1]: outcome["values"] for outcome in outcomes}
+    assert found == {name: [values[cell]] for name, values in KNOWN.items()}

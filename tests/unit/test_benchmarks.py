@@ -26,7 +26,9 @@ from harness.measurement.metrics import metrics_of, rows
 SUITE = Path(__file__).parents[2] / "benchmarks"
 FILES = sorted(SUITE.glob("*.py"))
 PYTHONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-HOT_PATHS = {"H01", "H03", "H07", "H08", "H11", "H12", "H19"}
+HOT_PATHS = {
+    *("H01", "H03", "H06", "H07", "H08", "H09", "H11", "H12", "H14", "H15", "H16", "H17", "H18", "H19"),
+}
 
 LIST = """
 import sys
@@ -122,7 +124,8 @@ def test_asv_finds_the_right_arguments(tmp_path: Path) -> None:
 
 
 def test_every_hot_path_has_a_benchmark(suite: dict[str, dict[str, Any]]) -> None:
-    assert {benchmark["hot_path"] for benchmark in suite.values()} == HOT_PATHS
+    # A behaviour, or a speed that once jumped, need not belong to one.
+    assert {benchmark["hot_path"] for benchmark in suite.values() if benchmark["hot_path"]} == HOT_PATHS
 
 
 def test_declarations(suite: dict[str, dict[str, Any]]) -> None:
