@@ -233,3 +233,11 @@ def new_process(code, timeout):
         message = f"status {done.returncode}: {done.stderr.decode(errors='replace')[-1000:]}"
         raise RuntimeError(message)
     return float(done.stdout)
+
+
+def start_on_device(device, what):
+    """As `start`, for what the CPU has not (`what` names it): skips there."""
+    torch, wait = start(device)
+    if device == "cpu":
+        skip(f"only devices have {what}")
+    return torch, wait

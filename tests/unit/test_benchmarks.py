@@ -26,7 +26,7 @@ from harness.measurement.metrics import metrics_of, rows
 SUITE = Path(__file__).parents[2] / "benchmarks"
 FILES = sorted(SUITE.glob("*.py"))
 PYTHONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-HOT_PATHS = {"H01", "H03", "H07", "H08", "H11", "H12", "H19"}
+HOT_PATHS = {*(f"H{n:02}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 19))}
 
 LIST = """
 import sys
@@ -122,7 +122,8 @@ def test_asv_finds_the_right_arguments(tmp_path: Path) -> None:
 
 
 def test_every_hot_path_has_a_benchmark(suite: dict[str, dict[str, Any]]) -> None:
-    assert {benchmark["hot_path"] for benchmark in suite.values()} == HOT_PATHS
+    # What a call of nothing takes is on no path.
+    assert {benchmark["hot_path"] for benchmark in suite.values()} - {""} == HOT_PATHS
 
 
 def test_declarations(suite: dict[str, dict[str, Any]]) -> None:
@@ -354,7 +355,7 @@ def test_the_guide_s_example_is_a_benchmark(tmp_path: Path) -> None:
     example = re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]
     copy = tmp_path / "suite" / "benchmarks"
     shutil.copytree(SUITE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "bench_softmax.py").write_text(example)
+    (copy / "bench_cumsum.py").write_text(example)
     found = json.loads(cell_python(sys.executable, tmp_path, LIST, suite=copy))
-    (metric,) = [m for m in metrics_of({b["name"]: b for b in found}) if m.tags == ("softmax",)]
-    assert (metric.name, metric.unit, metric.work) == ("softmax_throughput", "rows/s", 64)
+    (metric,) = [m for m in metrics_of({b["name"]: b for b in found}) if m.tags == ("cumsum",)]
+    assert (metric.name, metric.unit, metric.work) == ("cumsum_throughput", "rows/s", 64)
