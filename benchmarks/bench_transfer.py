@@ -99,7 +99,6 @@ class Item:
         summary="one number from a tensor to Python",
     )
     def time_item(self, *_):
-        item = self.x.item
-        for _ in itertools.repeat(None, self.count):
-            item()
+        for x in itertools.repeat(self.x, self.count):
+            x.item()
         self.wait()

@@ -47,7 +47,7 @@ def metric(
         name: The name of the metric, unique in the suite.
         unit: The unit of its value.
         direction: "higher" or "lower", whichever is better.
-        hot_path: Which hot path it stands for (`H11`).
+        hot_path: Which hot path it stands for (`H11`), or empty.
         summary: One line for the list of metrics.
         work: What one call does, in units of the metric; or a mapping from the values of the parameter `work_by`.
         work_by: The name of that parameter.
