@@ -115,8 +115,9 @@ def pairs_of(case: Case, side: Side) -> Iterator[Pair]:
             said = {}
             for process in (ours, theirs) if turn % 2 == 0 else (theirs, ours):
                 time.sleep(OPTIONS.gap)
-                # The other process has filled the caches. torch's timer makes two calls before it counts; so do we.
-                process.sample()
+                # The other process has filled the caches. torch's timer makes two calls before it counts: so does this.
+                for _ in range(2):
+                    process.sample()
                 said[process] = process.sample()
             canary = max(sample["canary"] for sample in said.values())
             yield Pair(said[ours]["value"] / case.statements, said[theirs]["value"], canary)
