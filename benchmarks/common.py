@@ -47,7 +47,7 @@ def metric(
         name: The name of the metric, unique in the suite.
         unit: The unit of its value.
         direction: "higher" or "lower", whichever is better.
-        hot_path: Which hot path it stands for (`H11`).
+        hot_path: Which hot path it stands for (`H11`), or empty.
         summary: One line for the list of metrics.
         work: What one call does, in units of the metric; or a mapping from the values of the parameter `work_by`.
         work_by: The name of that parameter.
@@ -233,3 +233,11 @@ def new_process(code, timeout):
         message = f"status {done.returncode}: {done.stderr.decode(errors='replace')[-1000:]}"
         raise RuntimeError(message)
     return float(done.stdout)
+
+
+def start_on_device(device, what):
+    """As `start`, for what the CPU has not (`what` names it): skips there."""
+    torch, wait = start(device)
+    if device == "cpu":
+        skip(f"only devices have {what}")
+    return torch, wait
