@@ -30,6 +30,8 @@ __all__ = ["Outcome", "StoredBenchmark", "Written", "write_results"]
 log = logging.getLogger(__name__)
 # ASV reads every .json under the results folder, so nothing else there may be called that.
 _LOCK = "asv.lock"
+# Seconds; writing takes well under one.
+_PATIENCE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +83,15 @@ def write_results(
 
 @contextlib.contextmanager
 def _locked(results: Path) -> Iterator[None]:
-    from filelock import FileLock  # noqa: PLC0415  # pulls asyncio
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # pulls asyncio
 
     try:
         results.mkdir(parents=True, exist_ok=True)
         lock = FileLock(results / _LOCK)
-        lock.acquire()
+        lock.acquire(timeout=_PATIENCE)
+    except Timeout as error:
+        what = f"another process has been writing to {results} for {_PATIENCE} s"
+        raise StorageError(what, next_step="wait for it to end, then run the same command again") from error
     except OSError as error:
         what = f"{results} cannot be written: {error.strerror or error}"
         raise StorageError(what, next_step="mend the folder's permissions, then run the same command again") from error

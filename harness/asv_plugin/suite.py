@@ -6,17 +6,26 @@ import importlib.util
 import json
 import tempfile
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from harness.errors import MeasurementError
 from harness.proc import CommandError, run
 
-__all__ = ["Suite", "discover", "runner_script"]
+__all__ = ["Suite", "discover", "runner_script", "suite_digest"]
 
 #: Benchmark name to its description, as in ASV's `benchmarks.json`: `params`, `param_names`, `type`, `unit`,
 #: `version`, `timeout`, and every plain attribute of the benchmark's function.
 Suite = dict[str, dict[str, Any]]
+
+
+def suite_digest(folder: Path) -> str:
+    """Names the code of a suite: the same for the same files."""
+    found = sha256()
+    for path in sorted(path for path in folder.rglob("*.py") if path.is_file()):
+        found.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def runner_script() -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from packaging.version import Version
+
 from harness.cells.cell import HOST, parse_cell_id
 from harness.cells.matrix import CUSTOM, Profile, Spec
 from harness.cells.select import Selector
@@ -56,9 +58,12 @@ def profile_of(spec: Spec, selection: Selection, profile: Profile) -> Profile:
             changes[name] = values
     _check(spec, selection, changes)
     if changes:
-        profile = replace(profile, name=CUSTOM, block=replace(profile.block, **changes), cells=())
+        block = replace(profile.block, **changes)
+        profile = replace(profile, name=CUSTOM, description="", block=block, cells=())
     if selection.cells:
-        profile = replace(profile, name=CUSTOM if _any_id(selection) else profile.name, cells=selection.cells)
+        profile = replace(profile, cells=selection.cells)
+        if _any_id(selection):
+            profile = replace(profile, name=CUSTOM, description="")
     if selection.metrics or selection.tags:
         profile = replace(profile, metrics=selection.metrics, tags=selection.tags)
     return profile
@@ -75,7 +80,7 @@ def _sides(selection: Selection) -> tuple[str, str]:
         if not selection.to_release[0].isdigit():
             what = f"--to {selection.to_release} needs a --from beside it"
             raise UsageError(what, why="only a version has a release before it")
-        return f"newest<{selection.to_release}", selection.to_release
+        return f"newest<{Version(selection.to_release).public}", selection.to_release
     return selection.from_release, selection.to_release
 
 
@@ -89,9 +94,20 @@ def _any_id(selection: Selection) -> bool:
     return False
 
 
+def _check_subject(spec: Spec, text: str) -> None:
+    try:
+        cell = parse_cell_id(text)
+    except UsageError:
+        return
+    if cell.subject != spec.subject:
+        what = f"--cell {text}: this project compares releases of {spec.subject}, not of {cell.subject}"
+        raise UsageError(what, next_step="change `subject` in matrix/matrix.toml, or use another project")
+
+
 def _check(spec: Spec, selection: Selection, changes: dict[str, Any]) -> None:
     for text in selection.cells:
         Selector.parse(text)
+        _check_subject(spec, text)
     if _any_id(selection) and changes:
         what = "--cell with an id says everything: leave out --from, --to, --python, --backend and --image"
         raise UsageError(what)

@@ -95,10 +95,18 @@ def plan_of(options: dict[str, Any]) -> Plan:
 
 
 def show_document(document: Document, form: str) -> None:
-    """Prints a document on standard output."""
+    """Prints a document on standard output; a reader that had enough (`head`) does not change the exit code."""
+    import os
+    import sys
+
     from harness.reporting.render import Format, show
 
-    show(document, Format(form))
+    try:
+        show(document, Format(form))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whatever is still buffered goes nowhere, instead of failing once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command_line(command: str, parts: Sequence[str]) -> str:

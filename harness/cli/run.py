@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import command_line, format_option, plan_of, selection_options
-from harness.errors import ExitCode
+from harness.cli.options import command_line, format_option, plan_of, selection_options, show_document
+from harness.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,39 +47,48 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
     The same command goes on where an interrupted one stopped.
     """  # noqa: D301
     from harness.cli.progress import Teller
-    from harness.pipeline.run import run_plan
+    from harness.jsonio import write_atomic
+    from harness.pipeline.run import Failed, run_plan
+    from harness.reporting.comparison import FailedPair, Several
+    from harness.reporting.render import Format, render
 
     start = time.monotonic()
     plan = plan_of(options)
+    how = _how(plan, options, realtime=realtime, strict=strict)
     for note in plan.notes:
         click.echo(note, err=True)
     teller = Teller()
     reports: list[RunReport] = []
-    codes: list[ExitCode] = []
+
+    def conclude(comparison: Comparison) -> None:
+        report = _report(comparison, plan, teller, time.monotonic() - start, options, plain=plain)
+        write_atomic(plan.project.root / report.report, render(report, Format.MARKDOWN))
+        reports.append(report)
+
+    failed: list[FailedPair] = []
     try:
         for outcome in run_plan(
-            plan,
-            _how(plan, options, realtime=realtime, strict=strict),
-            plain=plain,
-            on_building=teller.building,
-            on_event=teller.event,
+            plan, how, plain=plain, conclude=conclude, on_building=teller.building, on_event=teller.event
         ):
-            if (report := _report(outcome, plan, teller, time.monotonic() - start, options, plain=plain)) is None:
-                codes.append(ExitCode.INSTALL)
-            else:
-                reports.append(report)
-                codes.append(report.exit_code)
+            if isinstance(outcome, Failed):
+                cells = outcome.pair.baseline.id, outcome.pair.candidate.id
+                click.echo(f"not measured: {cells[0]} against {cells[1]}: {outcome.error}", err=True)
+                failed.append(FailedPair(baseline=cells[0], candidate=cells[1], error=outcome.error))
     except KeyboardInterrupt:
         click.echo("\ninterrupted; everything measured is stored. The same command goes on from here.", err=True)
         return ExitCode.INTERRUPTED
-    _show(reports, form)
-    return _worst(codes)
+    several = len(plan.pairs) > 1
+    show_document(Several(reports=tuple(reports), failed=tuple(failed)) if several else reports[0], form)
+    return _worst([*(report.exit_code for report in reports), *(ExitCode.INSTALL for _ in failed)])
 
 
 def _how(plan: Plan, options: dict[str, Any], *, realtime: bool, strict: bool) -> Options:
     from harness.pipeline.compare import options_of
 
     profile = plan.profile
+    if (options["rounds"] or 0) > (options["max_rounds"] or options["rounds"] or 0):
+        what = f"--rounds {options['rounds']} is more than --max-rounds {options['max_rounds']}"
+        raise UsageError(what)
     rounds = options["rounds"] or min(profile.rounds, options["max_rounds"] or profile.rounds)
     max_rounds = max(options["max_rounds"] or max(profile.max_rounds, rounds), rounds)
     profile = replace(profile, rounds=rounds, max_rounds=max_rounds, samples=options["samples"] or profile.samples)
@@ -87,29 +96,19 @@ def _how(plan: Plan, options: dict[str, Any], *, realtime: bool, strict: bool) -
 
 
 def _report(
-    outcome: object, plan: Plan, teller: Teller, seconds: float, options: dict[str, Any], *, plain: bool
-) -> RunReport | None:
-    from harness.jsonio import write_atomic
-    from harness.pipeline.run import Failed
+    comparison: Comparison, plan: Plan, teller: Teller, seconds: float, options: dict[str, Any], *, plain: bool
+) -> RunReport:
     from harness.reporting.comparison import comparison_report
-    from harness.reporting.render import Format, render
 
-    if isinstance(outcome, Failed):
-        click.echo(f"not measured: {outcome.pair.baseline} against {outcome.pair.candidate}: {outcome.error}", err=True)
-        return None
-    comparison: Comparison = outcome  # type: ignore[assignment]  # run_plan yields nothing else
-    path = comparison.run.path.parent / "report.md"
-    report = comparison_report(
+    return comparison_report(
         comparison,
         command="run",
         host_findings=teller.findings,
         notes=plan.notes,
         seconds=seconds,
-        report=str(path.relative_to(plan.project.root)),
+        report=str((comparison.run.path.parent / "report.md").relative_to(plan.project.root)),
         reproduce=_again(comparison, options, plain=plain),
     )
-    write_atomic(path, render(report, Format.MARKDOWN))
-    return report
 
 
 def _again(comparison: Comparison, options: dict[str, Any], *, plain: bool) -> str:
@@ -121,16 +120,6 @@ def _again(comparison: Comparison, options: dict[str, Any], *, plain: bool) -> s
         if options[name]:
             parts += [f"--{name.replace('_', '-')}", str(options[name])]
     return command_line("run", [*parts, *(["--plain"] if plain else [])])
-
-
-def _show(reports: Sequence[RunReport], form: str) -> None:
-    from harness.cli.options import show_document
-    from harness.reporting.comparison import Several
-
-    if len(reports) == 1:
-        show_document(reports[0], form)
-    elif reports:
-        show_document(Several(reports=tuple(reports)), form)
 
 
 def _worst(codes: Sequence[ExitCode]) -> ExitCode:

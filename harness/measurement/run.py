@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from harness.asv_plugin.suite import suite_digest
 from harness.errors import MeasurementError
 from harness.inspection.check import HostFinding, Severity, check_host
 from harness.inspection.host import HostFacts
@@ -54,6 +55,7 @@ def run_rounds(
     runs: Path,
     machine: str = "",
     undecided: UndecidedRows = lambda _: (),
+    conclude: Callable[[Run], None] = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
     lock: Path | None = None,
 ) -> Run:
@@ -71,6 +73,8 @@ def run_rounds(
         runs: The folder of all runs.
         machine: A name for the machine; its host name by default.
         undecided: Asked after the first rounds and after each further batch; its rows get more, up to the limit.
+        conclude: Given all records, before the run is marked as finished: what is made of them is made again when the
+            same command is given after it failed.
         on_event: Told of everything that happens.
         lock: The machine lock's file; the shared one by default.
 
@@ -89,7 +93,7 @@ def run_rounds(
         if name in names
     }
     isolated = {metric.benchmark for metric in metrics_of(chosen) if metric.isolate}
-    key = run_key(sides, rows, options)
+    key = run_key(sides, rows, options, machine=machine, suite=suite_digest(suite))
     with machine_lock(lock, on_wait=lambda holder: on_event(Waiting(holder=holder))):
         host, findings = check_host()
         on_event(HostChecked(host=host, findings=findings))
@@ -105,15 +109,20 @@ def run_rounds(
                     break
                 on_event(Undecided(rows=tuple(sorted(open_rows)), rounds=following))
                 session.measure(sorted(open_rows), following)
+            conclude(load(file.path))
             file.finish()
             on_event(Finished(folder=file.folder))
     return load(file.path)
 
 
-def run_key(sides: Sequence[Side], rows: Sequence[BenchmarkId], options: Options) -> str:
-    """Names what is asked: the same again is the same run as long as it is unfinished."""
+def run_key(
+    sides: Sequence[Side], rows: Sequence[BenchmarkId], options: Options, *, machine: str = "", suite: str = ""
+) -> str:
+    """Names what is asked: the same again, of the same code on the same machine, is the same run while unfinished."""
     return digest(
         {
+            "machine": machine,
+            "suite": suite,
             "sides": [[side.cell.id, side.environment, side.lock, _settings(side)] for side in sides],
             "rows": unstructure(sorted(rows)),
             "options": unstructure(options),

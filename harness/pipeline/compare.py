@@ -76,6 +76,7 @@ def measure_pair(
     project: Project,
     metrics: Collection[Metric],
     plain: bool = False,
+    conclude: Callable[[Run], None] = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Run:
     """Measures two cells side by side, round by round, until each row is decided or the rounds are spent.
@@ -109,6 +110,7 @@ def measure_pair(
             runs=project.runs,
             machine=machine.machine,
             undecided=undecided,
+            conclude=conclude,
             on_event=on_event,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -10,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from harness.cells.adhoc import Selection, profile_of
-from harness.cells.cell import HOST, Cell
+from harness.cells.cell import HOST, Cell, parse_cell_id
 from harness.cells.estimate import Estimate, estimate
 from harness.cells.expand import Candidate, cells_of
 from harness.cells.images import Capability
@@ -20,7 +21,7 @@ from harness.cells.pythons import python_chooser
 from harness.cells.spec import load_spec
 from harness.environments.pythons import installed_pythons
 from harness.environments.store import Store
-from harness.errors import ConfigurationError, ResolveError
+from harness.errors import ConfigurationError, ResolveError, UsageError
 from harness.measurement.metrics import Metric
 from harness.measurement.records import BenchmarkId
 from harness.paths import Project
@@ -191,9 +192,8 @@ def _backends(spec: Spec, profile: Profile) -> set[str]:
             found |= {str(backend) for key, values in include.axes if key == "backends" for backend in _texts(values)}
     for text in profile.cells:
         # An id names its backend; a selector only narrows those of the block.
-        head = text.split("+")[0].split("-")
-        if len(head) > 2 and head[1].startswith("py"):
-            found.add(head[2])
+        with suppress(UsageError):
+            found.add(parse_cell_id(text).backend)
     return {backend for backend in found if not any(letter in backend for letter in "*?[")}
 
 

@@ -9,6 +9,7 @@ from harness.cells.cell import Cell
 from harness.errors import HarnessError, MeasurementError
 from harness.measurement.events import Event
 from harness.measurement.options import Options
+from harness.measurement.runs import Run
 from harness.pipeline.build import Building, Built, build_all
 from harness.pipeline.compare import Comparison, judge_run, measure_pair, store_results
 from harness.pipeline.plan import Pair, Plan
@@ -30,12 +31,14 @@ def run_plan(
     options: Options,
     *,
     plain: bool = False,
+    conclude: Callable[[Comparison], None] = lambda _: None,
     on_building: Callable[[Building], None] = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Iterator[Comparison | Failed]:
     """Carries a plan out; yields each comparison as soon as it is made.
 
-    Environments are all built before the first measurement, which downloads would disturb.
+    Environments are all built before the first measurement, which downloads would disturb. A run counts as finished
+    only when its results are stored and `conclude` has returned: until then the same command goes on with it.
 
     Raises:
         MeasurementError: There is nothing to measure, or the machine is not fit to measure on.
@@ -53,6 +56,11 @@ def run_plan(
                 raise error
             yield Failed(pair, error)
             continue
+
+        def finish(run: Run, pair: Pair = pair) -> None:
+            store_results(run, plan.benchmarks, project=plan.project)
+            conclude(_comparison(run, pair, built))
+
         run = measure_pair(
             pair,
             built.environments,
@@ -62,11 +70,15 @@ def run_plan(
             project=plan.project,
             metrics=plan.metrics,
             plain=plain,
+            conclude=finish,
             on_event=on_event,
         )
-        store_results(run, plan.benchmarks, project=plan.project)
-        disk = sum(built.environments[cell].disk for cell in {pair.baseline, pair.candidate})
-        yield replace(judge_run(run), disk=disk)
+        yield _comparison(run, pair, built)
+
+
+def _comparison(run: Run, pair: Pair, built: Built) -> Comparison:
+    disk = sum(built.environments[cell].disk for cell in {pair.baseline, pair.candidate})
+    return replace(judge_run(run), disk=disk)
 
 
 def check_plan(plan: Plan) -> None:

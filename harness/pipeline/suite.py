@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from harness.asv_plugin.suite import Suite, discover
+from harness.asv_plugin.suite import Suite, discover, suite_digest
 from harness.cells.matrix import Profile
 from harness.errors import StorageError, UsageError
 from harness.jsonio import write_json
@@ -84,7 +84,4 @@ def load_benchmarks(folder: Path, cache: Path) -> Benchmarks:
 
 
 def _state(folder: Path) -> str:
-    digest = sha256(f"{sys.version} {folder}".encode())
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+    return sha256(f"{sys.version} {folder} {suite_digest(folder)}".encode()).hexdigest()[:16]

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from harness.measurement.metrics import metrics_of
 from harness.reporting.document import Finding, head
-from harness.reporting.page import Page
+from harness.reporting.page import Cell, Notes, Page
 from harness.reporting.run import RunReport, run_report
 from harness.statistics.comparability import Gravity
 
 if TYPE_CHECKING:
+    from harness.errors import HarnessError
     from harness.inspection.check import HostFinding
     from harness.pipeline.compare import Comparison
 
-__all__ = ["Several", "comparison_report"]
+__all__ = ["FailedPair", "Several", "comparison_report"]
 
 
 def comparison_report(
@@ -87,19 +88,37 @@ def _machine(name: str, host: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailedPair:
+    """Two cells that could not be compared, since one of them could not be made."""
+
+    baseline: str
+    candidate: str
+    error: HarnessError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Several:
     """Several comparisons as one document."""
 
     reports: tuple[RunReport, ...]
+    failed: tuple[FailedPair, ...] = ()
 
     def page(self) -> Page:
-        """For people: one after the other."""
+        """For people: one after the other, then what could not be compared."""
         pages = [report.page() for report in self.reports]
-        return Page(
-            title=f"{len(pages)} comparisons",
-            blocks=tuple(block for page in pages for block in page.blocks),
+        lost = Notes(
+            title="Not compared",
+            items=tuple(Cell(f"{one.baseline} against {one.candidate}: {one.error.what}") for one in self.failed),
         )
+        count = f"{len(pages)} comparisons" + (f", {len(self.failed)} not possible" if self.failed else "")
+        return Page(title=count, blocks=(*(block for page in pages for block in page.blocks), lost))
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        return {**head("run"), "comparisons": [report.as_json() for report in self.reports]}
+        return {
+            **head("run"),
+            "comparisons": [report.as_json() for report in self.reports],
+            "failed": [
+                {"baseline": one.baseline, "candidate": one.candidate, "error": one.error.what} for one in self.failed
+            ],
+        }

@@ -44,11 +44,9 @@ def show(document: Document, form: Format, *, stream: TextIO | None = None, widt
             stream.write(markdown_page(document.page()))
         case Format.TABLE:
             # Imported late: `--format json` shall not pay for it.
-            from rich.console import Console  # noqa: PLC0415
+            from harness.reporting.terminal import PipedConsole, print_page  # noqa: PLC0415
 
-            from harness.reporting.terminal import print_page  # noqa: PLC0415
-
-            console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+            console = PipedConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
             print_page(document.page(), console)
         case _:
             assert_never(form)

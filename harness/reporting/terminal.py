@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
 from harness.reporting.page import Align, Block, Cell, Command, Facts, Notes, Page, Row, Table, Tone, plain
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["print_page"]
+__all__ = ["PipedConsole", "print_page"]
 
 _STYLES = {Tone.PLAIN: "", Tone.GOOD: "green", Tone.BAD: "bold red", Tone.WARN: "yellow", Tone.MUTED: "dim"}
 _GAP = 2
 #: A column of names may be folded down to this width before others are left out.
 _NARROWEST = 24
+
+
+class PipedConsole(Console):
+    """A console that leaves a broken pipe to the caller; rich's own ends the program with status 1, which says no."""
+
+    def on_broken_pipe(self) -> None:
+        """Raises the error that is being handled."""
+        raise  # noqa: PLE0704  # rich calls this inside its handler
 
 
 def print_page(page: Page, console: Console) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.releases.line import commit_id, read_line
 from tests.integration.sample_project import PYTHON, SUBJECT, SampleProject, make_sample_project
 
 UPGRADE = ("run", "--from", "1.1", "--to", "2.0")
@@ -413,3 +415,81 @@ def test_a_suite_of_ones_own(project: SampleProject, tmp_path: Path) -> None:
     assert [(row["metric"], row["baseline_value"], row["candidate_value"]) for row in told["rows"]] == [("mine", 2, 1)]
     listed = json.loads((project.root / "results" / "benchmarks.json").read_text())
     assert {"bench_mine.track_mine", "bench_work.Work.time_work"} <= listed.keys()
+
+
+# ---------------------------------------------------------------------------------------------- what testers once broke
+
+
+def test_a_run_that_could_not_be_stored_is_stored_by_the_same_command(project: SampleProject) -> None:
+    line = read_line(project.root / "matrix" / "line.releases.json")
+    commit = commit_id(line.subject, "1.1")[:8]
+    blocked = project.root / "results" / "box" / f"{commit}-cell-py{PYTHON}-backenddefault.json"
+    blocked.mkdir(parents=True)
+    done = project.run("run", status=4)
+    assert str(blocked.name) in done.stderr
+    before = project.records()
+    blocked.rmdir()
+    done = project.run("run", status=1)
+    assert "goes on" in done.stderr
+    assert project.records() == before
+    assert blocked.is_file()
+
+
+def test_an_unfinished_run_of_another_machine_or_another_suite_is_not_gone_on_with(project: SampleProject) -> None:
+    process = interrupt(project, signal.SIGKILL)
+    process.communicate()
+    arguments = (*UPGRADE, "--rounds", "8", "--max-rounds", "8")
+    assert "goes on" not in project.run(*arguments, status=1, HARNESS_MACHINE="other").stderr
+    path = project.root / "benchmarks" / "bench_work.py"
+    path.write_text(path.read_text() + "\n# another one\n")
+    assert "goes on" not in project.run(*arguments, status=1).stderr
+
+
+def test_the_exit_code_outlives_a_reader_that_had_enough(project: SampleProject) -> None:
+    project.run("run", status=1)
+    command = shlex.join(project.command("compare", project.cell("1.1"), project.cell("2.0")))
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"],
+        cwd=project.root,
+        env=project.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    done = subprocess.run(
+        ["bash", "-c", f"{shlex.join(project.command('plan'))} | true; exit ${{PIPESTATUS[0]}}"],
+        cwd=project.root,
+        env=project.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_pairs_that_cannot_be_made_are_in_the_document(project: SampleProject) -> None:
+    matrix = project.root / "matrix" / "matrix.toml"
+    matrix.write_text(matrix.read_text().replace('["1.1", "2.0"]', '["1.0", "1.1", "2.0"]'))
+    (project.root / "wheels" / "harness_sample-1.0-py3-none-any.whl").write_bytes(b"no wheel")
+    project.env["HARNESS_CACHE"] += "-own"
+    told = project.json("run", status=1)
+    assert [report["candidate"] for report in told["comparisons"]] == [project.cell("2.0")]
+    assert [pair["candidate"] for pair in told["failed"]] == [project.cell("1.1")]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("plan", "--cell", f"torch2.0-py{PYTHON}-default"), "compares releases of"),
+        (("run", "--rounds", "5", "--max-rounds", "2"), "--max-rounds"),
+    ],
+)
+def test_more_bad_input(project: SampleProject, args: tuple[str, ...], said: str) -> None:
+    assert said in project.run(*args, status=2).stderr
+
+
+def test_the_title_of_a_plan_is_that_of_what_was_asked(project: SampleProject) -> None:
+    assert project.json("plan")["title"] == "Plan: A slower release against the one before"
+    assert "slower" not in project.json("plan", "--from", "1.0", "--to", "1.1")["title"]
+    assert [c["id"] for c in project.json("plan", "--to", "2.0")["cells"]] == [project.cell(r) for r in ("1.1", "2.0")]
