@@ -29,6 +29,7 @@ PYTHONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
 HOT_PATHS = {
     *("H01", "H03", "H06", "H07", "H08", "H09", "H11", "H12", "H14", "H15", "H16", "H17", "H18", "H19"),
 }
+CLAIMS = {f"C{number:02}" for number in range(1, 33)}
 
 LIST = """
 import sys
@@ -126,6 +127,15 @@ def test_asv_finds_the_right_arguments(tmp_path: Path) -> None:
 def test_every_hot_path_has_a_benchmark(suite: dict[str, dict[str, Any]]) -> None:
     # A behaviour, or a speed that once jumped, need not belong to one.
     assert {benchmark["hot_path"] for benchmark in suite.values() if benchmark["hot_path"]} == HOT_PATHS
+
+
+def test_claims(suite: dict[str, dict[str, Any]]) -> None:
+    claims = {name: benchmark for name, benchmark in suite.items() if benchmark["claim"]}
+    assert {benchmark["claim"] for benchmark in claims.values()} == CLAIMS
+    for name, benchmark in claims.items():
+        assert re.fullmatch(r"C\d\d", benchmark["claim"]), name
+        assert (benchmark["type"], benchmark["unit"], benchmark["direction"]) == ("track", "holds", "higher"), name
+        assert "claim" in benchmark["tags"], name
 
 
 def test_declarations(suite: dict[str, dict[str, Any]]) -> None:
