@@ -49,8 +49,8 @@ class Graph(Claim):
         plain = failure_of(lambda: total.sum().backward())
         note = (
             f"after its input was deleted, the backward pass of a product {'still used' if right else 'did not have'} "
-            f"the input's values; after it was changed in place, it said {quoted(refused)}; a sum, whose gradient needs "
-            f"no values, said {quoted(plain)}; the product's node names {', '.join(named) or 'nothing that is saved'}"
+            f"the input's values; after it was changed in place, it said {quoted(refused)}; a sum, whose gradient "
+            f"needs no values, said {quoted(plain)}; the product's node names {', '.join(named) or 'nothing that is saved'}"
         )
         return verdict(not right and refused is None and not named, note)
 

@@ -40,8 +40,7 @@ class Import:
     def setup(self, environment):
         name, _, value = environment.partition("=")
         self.variables = {name: value} if value else {}
-        why = failure_of(lambda: ask_new_process("import torch; print(0)", PATIENCE))
-        if why:
+        if why := ask_new_process(IMPORTS, PATIENCE):
             message = f"torch cannot be imported: {why}"
             raise RuntimeError(message)
         if value and len(os.sched_getaffinity(0)) == 1:
@@ -65,6 +64,15 @@ class Import:
         return verdict(not changed, note)
 
 
+IMPORTS = """
+import json
+why = ""
+try:
+    import torch
+except Exception as error:
+    why = "%s: %s" % (type(error).__name__, error)
+print(json.dumps(why))
+"""
 #: Variables are read from the C library: what native code sets does not show in os.environ.
 IMPORT = """
 import ctypes, json, os
