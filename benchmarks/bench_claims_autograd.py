@@ -50,7 +50,8 @@ class Graph(Claim):
         note = (
             f"after its input was deleted, the backward pass of a product {'still used' if right else 'did not have'} "
             f"the input's values; after it was changed in place, it said {quoted(refused)}; a sum, whose gradient "
-            f"needs no values, said {quoted(plain)}; the product's node names {', '.join(named) or 'nothing that is saved'}"
+            f"needs no values, said {quoted(plain)}; the product's node names "
+            f"{', '.join(named) or 'nothing that is saved'}"
         )
         return verdict(not right and refused is None and not named, note)
 
