@@ -70,7 +70,7 @@ def command(form: str, *, rounds: int, again: bool, folder: Path | None, offline
     plan = plan_claims(find_project(), _asked(options), cache=cache_dir(), folder=folder, offline=offline)
     for note in plan.notes:
         click.echo(note, err=True)
-    click.echo(f"{len(plan.rows)} cases of claims in {len(plan.cells)} releases", err=True)
+    click.echo(f"{len(plan.rows)} cases of claims, releases {', '.join(plan.cells)}", err=True)
     teller = Teller()
     outcomes: list[Measured] = []
     try:

@@ -91,8 +91,8 @@ class ClaimsReport:
         cells = [Cell(*_WORDS[row.seen[release].standing]) for release in self.cells]
         said = [f"{row.statement}: {row.summary}"]
         if len(row.parts) > 1:
-            said += [f"{_name(part, row)}: {part.summary}" for part in row.parts]
-        if row.explanation:
+            said += [f"{_name(part, row)}: {part.summary}: {part.explanation}" for part in row.parts]
+        elif row.explanation:
             said.append(row.explanation)
         return Row(cells=(Cell(row.id), *cells, Cell(" ".join(row.changed_at))), detail=". ".join(said))
 
@@ -109,7 +109,7 @@ class ClaimsReport:
             **head("claims"),
             "title": self.title,
             "releases": list(self.cells),
-            "cells": dict(self.cells),
+            "measured_in": dict(self.cells),
             "missing": dict(self.missing),
             "claims": [
                 {

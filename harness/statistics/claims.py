@@ -70,6 +70,11 @@ class ClaimPart:
         """One sentence: where it holds, and since when."""
         return _summary(self.seen)
 
+    @property
+    def explanation(self) -> str:
+        """What was seen in the newest release, and in the last one before each change."""
+        return _explanation(self.seen)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRow:
