@@ -25,7 +25,7 @@ _WORDS = {
 }
 _MEANING = {
     Standing.HOLDS: "in every case that could be tried",
-    Standing.DOES_NOT: "not in each of them",
+    Standing.DOES_NOT: "a case was found in which it does not",
     Standing.VARIES: "one process says yes and another no",
     Standing.SKIPPED: "the benchmark cannot run here",
     Standing.FAILED: "the benchmark failed",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.sample_project import PYTHON, SampleProject, make_sample_project
+from tests.integration.sample_project import PYTHON, SUBJECT, SampleProject, make_sample_project
 
 CLAIMS = """
 import json, os, time
@@ -65,7 +65,7 @@ def project(tmp_path: Path, shared: Path) -> SampleProject:
 
 def test_what_holds_since_when_and_what_was_seen(project: SampleProject) -> None:
     told = project.json("claims", "--from", "1.0", "--to", "2.0")
-    assert told["releases"] == ["1.1", "2.0"] or told["releases"] == ["1.0", "1.1", "2.0"]
+    assert told["releases"] == ["1.0", "1.1", "2.0"]
     answer, version = told["claims"]
     assert (answer["id"], answer["statement"]) == ("C01", "the claim C01")
     assert answer["values"] == {"1.0": 1, "1.1": 1, "2.0": 0}
@@ -158,7 +158,7 @@ def test_an_interrupted_table_goes_on_where_it_stopped(project: SampleProject) -
         (("--release", "2.5"), 3, "2.5"),
         (("--release", "2.0", "--to", "1.0"), 2, "leave out"),
         (
-            ("--cell", f"harness-sample1.0-py{PYTHON}-default", "--cell", "harness-sample1.0-py3.8-default"),
+            ("--cell", f"{SUBJECT}1.0-py{PYTHON}-default", "--cell", f"{SUBJECT}1.0-py3.8-default"),
             2,
             "two cells",
         ),

@@ -40,5 +40,5 @@ def test_the_wrong_way_round_is_told() -> None:
 
 
 def test_no_release_of_the_line() -> None:
-    with pytest.raises(ResolveError, match="3.0 is not a stable release"):
+    with pytest.raises(ResolveError, match=r"3\.0 is not a stable release"):
         spread(LINE, "1.8.1", "3.0", limit=10)
