@@ -4,8 +4,9 @@ import gc
 import threading
 import weakref
 
-from .claims import Claim, claim, failure_of, verdict
+from .claims import Claim, claim, failure_of
 from .common import make_mlp, normal
+from .verdicts import verdict
 
 
 def quoted(said):
@@ -23,7 +24,7 @@ class Graph(Claim):
 
     @claim(
         "C07",
-        "nodes_keep_no_values",
+        "claim_nodes_keep_no_values",
         "autograd nodes keep no input values, only references to earlier nodes",
     )
     def track_kept_values(self):
@@ -55,7 +56,7 @@ class Graph(Claim):
         )
         return verdict(not right and refused is None and not named, note)
 
-    @claim("C08", "detach_cuts_at_once", "detach cuts the graph at once")
+    @claim("C08", "claim_detach_cuts_at_once", "detach cuts the graph at once")
     def track_detach(self):
         torch = self.torch
         x = normal(torch, 64).requires_grad_()
@@ -80,7 +81,7 @@ class Graph(Claim):
 
     @claim(
         "C09",
-        "max_values_break_the_graph",
+        "claim_max_values_break_the_graph",
         "the values returned by max(dim) do not require grad, so subtracting them breaks the graph",
     )
     def track_max(self):
@@ -136,7 +137,7 @@ class Gradients(Claim):
         self.x = normal(self.torch, 8, 64)
         self.weight = next(self.model.parameters())
 
-    @claim("C10", "grad_accumulates", "param.grad is a tensor that accumulates over repeated backward calls")
+    @claim("C10", "claim_grad_accumulates", "param.grad is a tensor that accumulates over repeated backward calls")
     def track_accumulation(self):
         torch = self.torch
         before = self.weight.grad
@@ -151,7 +152,9 @@ class Gradients(Claim):
         )
         return verdict(before is None and issubclass(kind, torch.Tensor) and doubled, note)
 
-    @claim("C11", "zero_grad_keeps_the_tensor", "zero_grad() zeroes the gradient in place rather than dropping it")
+    @claim(
+        "C11", "claim_zero_grad_keeps_the_tensor", "zero_grad() zeroes the gradient in place rather than dropping it"
+    )
     def track_zero_grad(self):
         torch = self.torch
         found = {}
@@ -170,7 +173,7 @@ class Gradients(Claim):
         said = " and ".join(f"{left} of {name}" for name, left in found.items())
         return verdict(set(found.values()) == {"zeros in place"}, f"zero_grad() left {said}")
 
-    @claim("C12", "grad_address_can_change", "the address of param.grad can change between backward passes")
+    @claim("C12", "claim_grad_address_can_change", "the address of param.grad can change between backward passes")
     def track_address(self):
         moved = {}
         for name, between, create_graph in [
@@ -205,7 +208,7 @@ class Modes(Claim):
         self.model = make_mlp(self.torch, 64, 2)
         self.x = normal(self.torch, 8, 64)
 
-    @claim("C13", "no_grad_results_require_grad", "a result computed under no_grad still says requires_grad=True")
+    @claim("C13", "claim_no_grad_results_require_grad", "a result computed under no_grad still says requires_grad=True")
     def track_requires_grad(self):
         torch = self.torch
         weight = next(self.model.parameters())
@@ -221,7 +224,7 @@ class Modes(Claim):
         )
         return verdict(bool(requiring), note)
 
-    @claim("C14", "no_grad_is_process_wide", "no_grad is one switch for the whole process (and not per thread)")
+    @claim("C14", "claim_no_grad_is_process_wide", "no_grad is one switch for the whole process (and not per thread)")
     def track_threads(self):
         torch = self.torch
         seen = {}
@@ -255,7 +258,7 @@ class Modes(Claim):
 
     @claim(
         "C16",
-        "penalty_under_no_grad_raises",
+        "claim_penalty_under_no_grad_raises",
         "a gradient penalty computed from outputs made under no_grad raises an error",
     )
     def track_penalty(self):

@@ -3,15 +3,16 @@
 import os
 import re
 
-from .claims import Claim, ask_new_process, claim, failure_of, verdict
+from .claims import Claim, ask_new_process, claim, failure_of
 from .common import skip
+from .verdicts import verdict
 
 #: Seconds for one fresh process; an import from a cold disk takes tens of seconds.
 PATIENCE = 100
 
 
 class Names(Claim):
-    @claim("C28", "autograd_table_dump_exists", "torch._C._debug_dump_autograd_table exists")
+    @claim("C28", "claim_autograd_table_dump_exists", "torch._C._debug_dump_autograd_table exists")
     def track_dump(self):
         names = dir(self.torch._C)
         near = sorted(name for name in names if re.search(r"dump|autograd_(table|graph)", name))
@@ -22,7 +23,7 @@ class Names(Claim):
         )
         return verdict(holds, note)
 
-    @claim("C29", "config_names_build_type", "torch._C._show_config() names the build type")
+    @claim("C29", "claim_config_names_build_type", "torch._C._show_config() names the build type")
     def track_build_type(self):
         said = []
         why = failure_of(lambda: said.append(self.torch._C._show_config()))
@@ -48,16 +49,16 @@ class Import:
 
     @claim(
         "C32",
-        "import_leaves_threads_alone",
+        "claim_import_leaves_threads_alone",
         "importing torch leaves the process's CPU affinity and thread settings unchanged",
         timeout=2.0 * PATIENCE + 20.0,
     )
-    def track_import(self, environment):
+    def track_import(self, _):
         before, after = ask_new_process(IMPORT, PATIENCE, variables=self.variables)
         changed = [name for name in before if before[name] != after[name] and name != "threads"]
         said = [f"{name} went from {before[name]} to {after[name]}" for name in changed]
         note = (
-            f"environment {environment}: {'; '.join(said) or 'affinity, scheduling and variables were the same after'}"
+            f"{'; '.join(said) or 'affinity, scheduling and variables were the same after'}"
             f"; processors {len(before['affinity'])} before and {len(after['affinity'])} after, threads "
             f"{before['threads']} and {after['threads']}"
         )

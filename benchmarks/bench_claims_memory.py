@@ -6,9 +6,10 @@ import re
 import struct
 from pathlib import Path
 
-from .claims import Claim, ask_new_process, claim, verdict
-from .common import device_present, load_torch, make_mlp, normal, skip
+from .claims import Claim, ask_new_process, claim
+from .common import load_torch, make_mlp, normal, skip
 from .memory import PeakMemory, status_bytes
+from .verdicts import accelerator, verdict
 
 #: Settings of glibc's allocator that a measured process may have, and that users do not.
 ALLOCATOR = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_")
@@ -20,7 +21,7 @@ class Free(Claim):
 
     @claim(
         "C05",
-        "freed_memory_is_cached",
+        "claim_freed_memory_is_cached",
         "freeing a large CPU tensor does not give memory back to the system, because CPU memory is cached",
         timeout=180.0,
     )
@@ -62,7 +63,7 @@ class ForwardPeak(Claim):
         self.model(self.x[:64])
         self.peak = PeakMemory(self.torch, "cpu")
 
-    @claim("C15", "no_grad_lowers_peak_memory", "no_grad lowers the peak memory of a forward pass", isolate=True)
+    @claim("C15", "claim_no_grad_lowers_peak_memory", "no_grad lowers the peak memory of a forward pass", isolate=True)
     def track_peak(self):
         peaks = {}
         for mode in ("no_grad", "enable_grad"):
@@ -79,14 +80,11 @@ class ForwardPeak(Claim):
 class Pinned:
     """Pinned pages against ordinary ones, both offered to the kernel for swapping."""
 
-    param_names = ["accelerator"]
-    params = [["cuda"]]
     size = 64 * MIB
 
-    def setup(self, accelerator):
+    def setup(self):
         torch = load_torch()
-        if not device_present(torch, accelerator):
-            skip(f"no {accelerator} device")
+        accelerator(torch)
         before = pinned_bytes()
         self.pinned = torch.ones(self.size, dtype=torch.uint8).pin_memory()
         self.counted = pinned_bytes() - before
@@ -98,8 +96,10 @@ class Pinned:
         if not self.locked and self.left > 0.99 and self.control > 0.5:
             skip("the kernel neither counts pinned pages here nor swaps ordinary ones out: nothing can be told")
 
-    @claim("C31", "pinned_memory_is_page_locked", "memory pinned by pin_memory is page-locked (cannot be swapped)")
-    def track_pinned(self, *_):
+    @claim(
+        "C31", "claim_pinned_memory_is_page_locked", "memory pinned by pin_memory is page-locked (cannot be swapped)"
+    )
+    def track_pinned(self):
         note = (
             f"of 64 MiB pinned the kernel counts {self.counted / MIB:.0f} MiB as locked or pinned, the mapping's flags "
             f"are {' '.join(sorted(self.flags)) or 'unknown'}, and asked to swap it out the kernel left "

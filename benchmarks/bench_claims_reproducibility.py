@@ -1,6 +1,7 @@
 """The claim that a seed makes training repeatable."""
 
-from .claims import Claim, ask_new_process, claim, verdict
+from .claims import Claim, ask_new_process, claim
+from .verdicts import verdict
 
 #: Seconds for one fresh process.
 PATIENCE = 120
@@ -14,7 +15,7 @@ class Seeded(Claim):
 
     @claim(
         "C30",
-        "seeded_losses_are_equal",
+        "claim_seeded_losses_are_equal",
         "two runs with one seed give bitwise equal losses; with another number of threads they still do",
         timeout=2.0 * PATIENCE + 60.0,
     )

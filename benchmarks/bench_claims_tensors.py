@@ -2,9 +2,10 @@
 
 import sys
 
-from .claims import Claim, claim, failure_of, verdict
+from .claims import Claim, claim, failure_of
 from .common import normal, numpy_or_skip
 from .memory import give_large_blocks_back, status_bytes
+from .verdicts import verdict
 
 
 def storage_of(tensor):
@@ -25,7 +26,7 @@ class Dtype(Claim):
 
     @claim(
         "C01",
-        "tensor_infers_dtype",
+        "claim_tensor_infers_dtype",
         "torch.tensor infers the dtype from its data, torch.Tensor always gives the default float type",
     )
     def track_dtype(self, data):
@@ -76,7 +77,7 @@ class Dtype(Claim):
 class Constructors(Claim):
     @claim(
         "C02",
-        "tensor_of_a_number",
+        "claim_tensor_of_a_number",
         "torch.Tensor(3) makes an uninitialised vector of three elements, torch.tensor(3) a scalar",
     )
     def track_number(self):
@@ -97,7 +98,7 @@ class Constructors(Claim):
 
 
 class Storage(Claim):
-    @claim("C03", "view_shares_storage", "a view shares its base's storage, a clone does not")
+    @claim("C03", "claim_view_shares_storage", "a view shares its base's storage, a clone does not")
     def track_sharing(self):
         base = normal(self.torch, 16, 16)
         address = storage_of(base).data_ptr()
@@ -121,7 +122,7 @@ class Storage(Claim):
 
     @claim(
         "C04",
-        "storage_nbytes_is_the_size",
+        "claim_storage_nbytes_is_the_size",
         "the storage's nbytes is the real size, sys.getsizeof of the tensor is not",
     )
     def track_size(self):
@@ -146,7 +147,7 @@ class Storage(Claim):
 
     @claim(
         "C06",
-        "write_into_view_copies",
+        "claim_write_into_view_copies",
         "writing into a view triggers a copy-on-write of the shared storage",
     )
     def track_copy_on_write(self):

@@ -1,11 +1,11 @@
-"""What benchmarks of claims share: their declaration, their answer, fresh processes whose settings are known."""
+"""What benchmarks of claims share: their declaration, errors as answers, fresh processes whose settings are known."""
 
 import json
 import os
 import subprocess
 import sys
 
-from .common import explain, metric, start
+from .common import metric, start
 
 
 class Claim:
@@ -28,12 +28,6 @@ def claim(number, name, summary, *, timeout=60.0, isolate=False):
         timeout=timeout,
         isolate=isolate,
     )
-
-
-def verdict(holds, note):
-    """The value of a claim, and the sentence that says what was seen."""
-    explain(note=note)
-    return 1.0 if holds else 0.0
 
 
 def failure_of(call):

@@ -109,7 +109,7 @@ def _report(plan: ClaimsPlan, outcomes: list[Measured], seconds: float) -> Claim
     releases = [outcome.release for outcome in outcomes]
     measured = {one.release: one.run.records if one.run else one.reason for one in outcomes}
     earlier = [one.release for one in outcomes if one.earlier]
-    notes = list(plan.notes)
+    notes = [*plan.notes, *(one.note for one in outcomes if one.note)]
     if earlier:
         notes.append(f"from earlier runs of the same environments: {', '.join(earlier)}")
     span = releases[0] if len(releases) == 1 else f"{len(releases)} releases, {releases[0]} to {releases[-1]}"

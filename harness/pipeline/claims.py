@@ -23,7 +23,7 @@ from harness.environments.environment import Environment
 from harness.environments.pythons import installed_pythons
 from harness.environments.store import Store
 from harness.environments.variables import clean_variables
-from harness.errors import ConfigurationError, InstallError, MeasurementError, ResolveError, UsageError
+from harness.errors import ConfigurationError, HarnessError, InstallError, MeasurementError, ResolveError, UsageError
 from harness.measurement.events import Event
 from harness.measurement.metrics import Metric
 from harness.measurement.options import Options
@@ -115,6 +115,7 @@ class Measured:
         run: Its records; None when there are none.
         reason: Why there are none.
         earlier: Whether the records are those of an earlier command.
+        note: What to know of its environment.
     """
 
     release: str
@@ -122,6 +123,7 @@ class Measured:
     run: Run | None = None
     reason: str = ""
     earlier: bool = False
+    note: str = ""
 
 
 def options_for(rounds: int) -> Options:
@@ -259,32 +261,50 @@ def measure_claims(
     _complete_line(plan)
     earlier = {} if again else _earlier(plan)
     for release, planned in plan.cells.items():
-        cell = planned.cell
         if not planned.runs:
-            yield Measured(release=release, cell=cell, reason=planned.reason)
+            yield Measured(release=release, cell=planned.cell, reason=planned.reason)
             continue
         try:
-            environment = build_cell(plan.project, plan.spec, plan.place, cell, on_building=on_building)
+            cell, environment, note = _build(plan, planned.cell, on_building)
         except (ResolveError, InstallError, ConfigurationError) as error:
-            yield Measured(release=release, cell=cell, reason=" ".join(error.what.split()))
+            yield Measured(release=release, cell=planned.cell, reason=_line(error))
             continue
-        yield _measure(plan, release, cell, environment, options, earlier, on_event)
+        run, is_earlier = _measure(plan, cell, environment, options, earlier, on_event)
+        yield Measured(release=release, cell=cell, run=run, earlier=is_earlier, note=note)
+
+
+def _build(plan: ClaimsPlan, cell: Cell, on_building: Callable[[Building], None]) -> tuple[Cell, Environment, str]:
+    """The environment; without the packages that some claims need where there is none with them."""
+    build = partial(build_cell, plan.project, plan.spec, plan.place, on_building=on_building)
+    required = {name for metric in plan.metrics for name in metric.requires}
+    plain = cell.but(packages=tuple(pair for pair in cell.packages if pair[0] not in required))
+    try:
+        return cell, build(cell), ""
+    except (ResolveError, InstallError) as error:
+        if plain == cell:
+            raise
+        note = f"{cell.release} is measured without {' and '.join(sorted(required))}: {_line(error)}"
+        return plain, build(plain), note
+
+
+def _line(error: HarnessError) -> str:
+    return " ".join(error.what.split())
 
 
 def _measure(
     plan: ClaimsPlan,
-    release: str,
     cell: Cell,
     environment: Environment,
     options: Options,
     earlier: Mapping[str, Run],
     on_event: Callable[[Event], None],
-) -> Measured:
+) -> tuple[Run, bool]:
+    """The records of a cell, and whether they are those of an earlier command."""
     project, benchmarks = plan.project, plan.benchmarks
     with Store.default().using(environment) as held:
         side = Side.of(cell, held, clean_variables(cell, held))
         if run := earlier.get(run_key([side], plan.rows, options)):
-            return Measured(release=release, cell=cell, run=run, earlier=True)
+            return run, True
         run = run_rounds(
             [side],
             plan.rows,
@@ -296,7 +316,7 @@ def _measure(
             on_event=on_event,
         )
     store_results(run, benchmarks, project=project)
-    return Measured(release=release, cell=cell, run=run)
+    return run, False
 
 
 def _earlier(plan: ClaimsPlan) -> dict[str, Run]:

@@ -112,6 +112,15 @@ def test_a_release_that_cannot_answer_does_not_stop_the_rest(project: SampleProj
     assert answer["changed_at"] == ["5.0"]
 
 
+def test_a_package_that_cannot_be_had_costs_only_the_claims_that_need_it(project: SampleProject) -> None:
+    path = project.root / "benchmarks" / "bench_claims.py"
+    path.write_text(path.read_text() + "\nVersion.track_version.requires = ['harness-sample-extra']\n")
+    told = project.json("claims", "--release", "1.0", UV_OFFLINE="1")
+    assert [claim["values"]["1.0"] for claim in told["claims"]] == [1, 1]
+    assert "extra" not in told["measured_in"]["1.0"]
+    assert "1.0 is measured without harness-sample-extra" in told["notes"][-1]
+
+
 def test_behaviours_and_a_run_of_one_cell(project: SampleProject) -> None:
     told = project.json("claims", "--release", "1.0", "--behaviours", "--rounds", "2")
     assert [claim["id"] for claim in told["claims"]] == ["C01", "C02", "answer"]
