@@ -63,7 +63,7 @@ class Dtype(Claim):
         found = []
         why = failure_of(lambda: found.append(name_of(torch.Tensor(torch.tensor([1, 2])).dtype)))
         said = f"refuses it: {why}" if why else f"gives {found[0]}"
-        return verdict(why or found == ["float32"], f"torch.Tensor of an int64 tensor {said}")
+        return verdict(bool(why) or found == ["float32"], f"torch.Tensor of an int64 tensor {said}")
 
     def _with_default(self, dtype, make):
         before = self.torch.get_default_dtype()
