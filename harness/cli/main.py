@@ -20,6 +20,7 @@ __all__ = ["cli", "main"]
 
 #: Each command is a module of its name in harness.cli with a click command of that name; imported when called.
 COMMANDS = {
+    "claims": "What people say of the subject, tried out on many releases.",
     "compare": "A verdict table from stored records.",
     "env": "Build, list, check and prune environments.",
     "lock": "Resolve the locks of the declared profiles.",

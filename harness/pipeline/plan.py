@@ -32,7 +32,7 @@ from harness.releases.locks import stored_lock
 from harness.releases.resolve import Request
 from harness.releases.sources import DEFAULT
 
-__all__ = ["CellPlan", "Pair", "Plan", "make_plan", "request_for"]
+__all__ = ["CellPlan", "Pair", "Plan", "backends_of", "make_plan", "plan_candidate", "request_for", "with_required"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +127,8 @@ def make_plan(
     if slim is not None:
         chosen = replace(chosen, block=replace(chosen.block, slim=slim))
     metrics = benchmarks.chosen(chosen)
-    chosen = _with_required(chosen, metrics)
-    place = look_around(spec, _backends(spec, chosen), cache=cache, offline=offline)
+    chosen = with_required(chosen, metrics)
+    place = look_around(spec, backends_of(spec, chosen), cache=cache, offline=offline)
     expansion = cells_of(
         spec,
         chosen,
@@ -144,7 +144,7 @@ def make_plan(
     left_out = tuple(metric for metric in metrics if is_slim and metric.full_environment)
     metrics = tuple(metric for metric in metrics if metric not in left_out)
     cost = partial(_cost, spec, chosen, place, project, len(_runnable(benchmarks.rows(metrics), metrics, place)))
-    planned = {candidate.cell: _plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
+    planned = {candidate.cell: plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
     return Plan(
         project=project,
         spec=spec,
@@ -159,7 +159,7 @@ def make_plan(
     )
 
 
-def _with_required(profile: Profile, metrics: tuple[Metric, ...]) -> Profile:
+def with_required(profile: Profile, metrics: tuple[Metric, ...]) -> Profile:
     """The profile with the packages that its metrics need; a version that it names itself stays."""
     wanted: dict[str, tuple[str | None, ...]] = {name: ("",) for metric in metrics for name in metric.requires}
     packages = tuple(sorted((wanted | dict(profile.block.packages)).items()))
@@ -185,7 +185,8 @@ def request_for(spec: Spec, place: Place, cell: Cell) -> Request:
     )
 
 
-def _backends(spec: Spec, profile: Profile) -> set[str]:
+def backends_of(spec: Spec, profile: Profile) -> set[str]:
+    """The backends that a profile's cells may have, `auto` among them."""
     found = set(profile.block.backends)
     for include in spec.includes:
         if not include.profiles or profile.name in include.profiles:
@@ -202,7 +203,8 @@ def _texts(values: object) -> Iterator[object]:
         yield from values
 
 
-def _plan_candidate(spec: Spec, place: Place, candidate: Candidate) -> PlannedCell:
+def plan_candidate(spec: Spec, place: Place, candidate: Candidate) -> PlannedCell:
+    """What becomes of one cell that the matrix names."""
     cell = candidate.cell
     if candidate.excluded:
         return excluded_cell(cell, candidate.excluded)

@@ -40,6 +40,9 @@ def find_run(runs: Path, baseline: str, candidate: str = "") -> tuple[Run, bool]
     """
     if not candidate:
         found = [run for run in stored_runs(runs) if run.header.run.startswith(baseline)]
+        if len(found) == 1 and len(found[0].header.sides) != 2:
+            what = f"the run {found[0].header.run} measured one cell alone: there is nothing to compare"
+            raise UsageError(what, next_step=_what_there_is(runs))
         if len(found) == 1:
             return found[0], False
         what = f"no run is called {baseline!r}" if not found else f"{len(found)} runs begin with {baseline!r}"

@@ -26,7 +26,8 @@ from harness.measurement.metrics import metrics_of, rows
 SUITE = Path(__file__).parents[2] / "benchmarks"
 FILES = sorted(SUITE.glob("*.py"))
 PYTHONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-HOT_PATHS = {*(f"H{n:02}" for n in (*range(1, 20),))}
+HOT_PATHS = {f"H{number:02}" for number in range(1, 21)}
+CLAIMS = {f"C{number:02}" for number in range(1, 33)}
 
 LIST = """
 import sys
@@ -124,6 +125,15 @@ def test_asv_finds_the_right_arguments(tmp_path: Path) -> None:
 def test_every_hot_path_has_a_benchmark(suite: dict[str, dict[str, Any]]) -> None:
     # A behaviour, a speed that once jumped, or what a call of nothing takes need not belong to one.
     assert {benchmark["hot_path"] for benchmark in suite.values()} - {""} == HOT_PATHS
+
+
+def test_claims(suite: dict[str, dict[str, Any]]) -> None:
+    claims = {name: benchmark for name, benchmark in suite.items() if benchmark["claim"]}
+    assert {benchmark["claim"] for benchmark in claims.values()} == CLAIMS
+    for name, benchmark in claims.items():
+        assert re.fullmatch(r"C\d\d", benchmark["claim"]), name
+        assert (benchmark["type"], benchmark["unit"], benchmark["direction"]) == ("track", "holds", "higher"), name
+        assert "claim" in benchmark["tags"], name
 
 
 def test_declarations(suite: dict[str, dict[str, Any]]) -> None:

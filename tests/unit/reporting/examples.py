@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from harness.errors import ExitCode, InstallError
 from harness.measurement.metrics import Direction, Metric
+from harness.measurement.records import State
+from harness.reporting.claims import ClaimsReport
 from harness.reporting.document import Finding
 from harness.reporting.listings import EnvironmentRow, EnvironmentsReport, ErrorReport, MetricsReport
 from harness.reporting.plan import PlanReport, PlanRow
 from harness.reporting.run import ReportRow, RunReport, SkippedReportRow
+from harness.statistics.claims import claims_table
 from harness.statistics.verdict import Verdict
+from tests.unit.statistics.builders import record
 
 LAYER = "3x3 64->64 at 56x56"
 
@@ -213,4 +217,58 @@ ERROR = ErrorReport(
     ),
 )
 
-EVERY = {"run": RUN, "empty": EMPTY, "plan": PLAN, "metrics": METRICS, "environments": ENVIRONMENTS, "error": ERROR}
+CLAIMS_OF = {
+    "grad_zeroed": Metric(
+        name="grad_zeroed", benchmark="b.track_zero", claim="C11", summary="zero_grad() zeroes the gradient in place"
+    ),
+    "pinned": Metric(name="pinned", benchmark="b.track_pinned", claim="C31", summary="pinned memory cannot be swapped"),
+    "seeded": Metric(
+        name="seeded",
+        benchmark="b.track_seeded",
+        claim="C30",
+        summary="one seed gives equal losses",
+        param_names=("threads",),
+        params=(("'the same'", "'others'"),),
+    ),
+}
+
+
+def claimed(name, value=None, note="", params=(), **options):
+    values = () if value is None else (value,)
+    return record(0, 0, values, name=name, params=params, details={"note": note} if note else {}, **options)
+
+
+def claims_of(zeroes):
+    return [
+        claimed("b.track_zero", zeroes, "zero_grad() left zeros" if zeroes else "zero_grad() left None"),
+        claimed("b.track_pinned", state=State.SKIPPED, reason="no cuda device"),
+        claimed("b.track_seeded", 1.0, "all losses are equal", params=("'the same'",)),
+        claimed("b.track_seeded", 0.0, "the losses differ from step 2 on", params=("'others'",)),
+    ]
+
+
+MEASURED = {
+    "1.8.1": claims_of(1.0),
+    "1.13.1": claims_of(1.0),
+    "1.14.0": "1.14.0 is not offered",
+    "2.0.1": claims_of(0.0),
+}
+CLAIMS = ClaimsReport(
+    title="Claims about torch: 4 releases, 1.8.1 to 2.0.1",
+    cells={release: f"torch{release}-py3.9-default" for release in MEASURED},
+    missing={"1.14.0": "1.14.0 is not offered"},
+    rows=claims_table(list(MEASURED), CLAIMS_OF.values(), MEASURED),
+    notes=("slim: CUDA wheels run on the CPU without their CUDA packages",),
+    seconds=371.0,
+    reproduce="harness claims --from 1.8.1 --to 2.0.1",
+)
+
+EVERY = {
+    "claims": CLAIMS,
+    "run": RUN,
+    "empty": EMPTY,
+    "plan": PLAN,
+    "metrics": METRICS,
+    "environments": ENVIRONMENTS,
+    "error": ERROR,
+}

@@ -10,7 +10,7 @@ from tests.unit.reporting.examples import EVERY, RUN
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "json.md"
 #: Their keys are data, not fields.
-MAPPINGS = {"params", "host"}
+MAPPINGS = {"params", "host", "measured_in", "missing", "values", "states", "reasons", "details"}
 
 
 def fields(value):

@@ -10,7 +10,9 @@ def metric(**changes):
     return Metric(**{"name": "op_time", "benchmark": "bench.time_op", "unit": "s", **changes})
 
 
-def record(side, number, values=(), *, name="bench.time_op", params=(), version="1", state=State.OK, reason=""):
+def record(
+    side, number, values=(), *, name="bench.time_op", params=(), version="1", state=State.OK, reason="", details=None
+):
     samples = tuple(
         Sample(value=value, at=index + 0.4 * side, canary=0.001, faults=0) for index, value in enumerate(values)
     )
@@ -22,6 +24,7 @@ def record(side, number, values=(), *, name="bench.time_op", params=(), version=
         state=state,
         samples=samples,
         reason=reason,
+        details=details or {},
         lock="l",
         environment="e",
         fingerprint="f",
