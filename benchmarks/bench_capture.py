@@ -1,5 +1,6 @@
 """Capturing a graph: what `jit.trace`, `jit.script` and `torch.compile` take, and how fast the result runs."""
 
+import functools
 import os
 import shutil
 import sysconfig
@@ -26,31 +27,32 @@ def make_model(torch, device):
     return nn.Sequential(*layers).to(device).eval()
 
 
-class Capture:
-    """Captures a model; what compilers keep on disk lies in a folder that is empty before and gone afterwards."""
+@functools.lru_cache(maxsize=None)
+def isolate_caches():
+    """Makes compilers keep what they keep in a folder that is empty now, and goes with this process.
 
-    folder = None
+    One for the whole process: torch.compile remembers where it has put its headers. It lies in the working folder, which
+    the harness removes even when this process is killed.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="caches-", dir=Path.cwd())
+    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        os.environ[name] = str(Path(folder.name) / name)
+    # Otherwise a pool of processes compiles, which outlives the compilation.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    return folder
+
+
+class Capture:
+    """Captures a model."""
 
     def prepare(self, device, capture, threads="default"):
-        self.isolate_caches()
+        isolate_caches()
         self.torch, self.wait = start(device, threads)
         self.model = make_model(self.torch, device)
         self.x = normal(self.torch, 64, 256, device=device)
         self.capture = getattr(self, capture)
         if capture == "compile":
             self.require_compiler(device)
-
-    def isolate_caches(self):
-        # In the working folder, which the harness removes even when this process is killed.
-        self.folder = tempfile.TemporaryDirectory(prefix="caches-", dir=Path.cwd())
-        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
-            os.environ[name] = str(Path(self.folder.name) / name)
-        # Otherwise a pool of processes compiles, which outlives the compilation.
-        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-
-    def teardown(self, *_):
-        if self.folder is not None:
-            self.folder.cleanup()
 
     def require_compiler(self, device):
         torch = self.torch
@@ -79,7 +81,6 @@ class Capture:
         return self.torch.jit.script(self.model)
 
     def compile(self):
-        getattr(self.torch, "_dynamo").reset()  # noqa: B009  (an old release has none)
         return self.torch.compile(self.model)
 
     def call_first(self):

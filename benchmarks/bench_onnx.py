@@ -36,12 +36,12 @@ class Exporter:
     def require(self):
         """Skips where a package or the exporter is missing."""
         dynamo = self.exporter == "dynamo"
-        for package in ["onnx", "onnxruntime", *(["onnxscript"] if dynamo else [])]:
-            if importlib.util.find_spec(package) is None:
-                skip(f"{package} is not installed")
         self.both = "dynamo" in inspect.signature(self.torch.onnx.export).parameters
         if dynamo and not self.both:
             skip("this release has no torch.onnx.export(dynamo=True)")
+        for package in ["onnx", "onnxruntime", *(["onnxscript"] if dynamo else [])]:
+            if importlib.util.find_spec(package) is None:
+                skip(f"{package} is not installed")
 
     def export(self):
         options = {"input_names": ["x"], "output_names": ["y"]}

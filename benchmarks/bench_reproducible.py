@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 from .children import in_child
-from .common import SEED, THREADS, explain, load_torch, make_mlp, metric, normal, set_threads
+from .common import SEED, THREADS, explain, load_torch, make_mlp, metric, normal, set_threads, start
 
 MODELS = ["cnn", "mlp"]
 STEPS = 20
@@ -20,8 +20,8 @@ TOLERANCE = 0.001
 def make_cnn(torch):
     """Two 3 x 3 convolutions with 64 channels and a linear layer, for images of 8 x 16 x 16.
 
-    The numbers are chosen: with 3 channels, or fewer outputs, oneDNN's gradient of the weights does not go wrong but waits
-    for ever where the OpenMP runtime runs fewer threads than it says.
+    The numbers are chosen: with 3 channels, or fewer outputs, oneDNN's gradient of the weights does not go wrong but
+    waits for ever where the OpenMP runtime runs fewer threads than it says.
     """
     nn = torch.nn
     return nn.Sequential(
@@ -108,7 +108,7 @@ class Repeats:
     params = [THREADS, MODELS]
 
     def setup(self, threads, model):
-        load_torch()
+        start()
         self.curve = train(model, threads)
 
     @metric(
@@ -160,15 +160,15 @@ class Reference:
     """Training with the settings of this process, against one thread that cannot be wrong about how many there are.
 
     Gradients go wrong without a word where the OpenMP runtime runs fewer threads than it says: `OMP_THREAD_LIMIT=1`,
-    `OMP_DYNAMIC=true`, a runtime that was preloaded. Both trainings are children with the variables of this process, for
-    the same fault can make one wait for ever.
+    `OMP_DYNAMIC=true`, a runtime that was preloaded. Both trainings are children, for the same fault can make one
+    wait for ever.
     """
 
     param_names = ["model"]
     params = [MODELS]
 
     def setup(self, model):
-        load_torch()
+        start()
         self.reference = in_child(train, model, "1", timeout=PATIENCE, variables=honest_variables(os.environ))
 
     @metric(

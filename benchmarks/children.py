@@ -1,8 +1,11 @@
-"""Functions of the suite in fresh processes that always end: with their result, at their limit, or with their parent."""
+"""Functions of the suite in fresh processes that always end: with a result, at their limit, or with their parent."""
 
+import contextlib
+import ctypes
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -96,10 +99,5 @@ def answer(module, name, arguments, place):
 
 def die_with_parent():
     """Asks the kernel to kill this process when its parent ends, where it can (Linux)."""
-    import ctypes
-    import signal
-
-    try:
+    with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
-    except (AttributeError, OSError, TypeError):
-        pass

@@ -38,7 +38,8 @@ def run_once(folder, name, index):
 
 def main(folder, *names):
     update_sys_path(folder)
-    for benchmark in disc_benchmarks(folder):
+    # All at once: what a benchmark runs may leave names in the modules that are being looked through.
+    for benchmark in list(disc_benchmarks(folder)):
         if names and benchmark.name not in names:
             continue
         for index, _ in enumerate(itertools.product(*benchmark._params)):

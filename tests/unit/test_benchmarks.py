@@ -26,7 +26,7 @@ from harness.measurement.metrics import metrics_of, rows
 SUITE = Path(__file__).parents[2] / "benchmarks"
 FILES = sorted(SUITE.glob("*.py"))
 PYTHONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-HOT_PATHS = {"H01", "H03", "H07", "H08", "H11", "H12", "H19"}
+HOT_PATHS = {"H01", "H03", "H07", "H08", "H11", "H12", "H14", "H15", "H17", "H18", "H19", "H20"}
 
 LIST = """
 import sys
