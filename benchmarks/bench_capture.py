@@ -31,8 +31,8 @@ def make_model(torch, device):
 def isolate_caches():
     """Makes compilers keep what they keep in a folder that is empty now, and goes with this process.
 
-    One for the whole process: torch.compile remembers where it has put its headers. It lies in the working folder, which
-    the harness removes even when this process is killed.
+    One for the whole process: torch.compile remembers where it has put its headers. It lies in the working folder,
+    which the harness removes even when this process is killed.
     """
     folder = tempfile.TemporaryDirectory(prefix="caches-", dir=Path.cwd())
     for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):

@@ -83,7 +83,7 @@ def reduce_in_rank(rank, store, numbers):
 
 def in_ranks(function, argument):
     """The longest of what the ranks return."""
-    with tempfile.TemporaryDirectory(prefix="measured-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ranks-", dir=Path.cwd()) as folder:
         store = str(Path(folder) / "store")
         return max(in_children(function, [(rank, store, argument) for rank in range(RANKS)], timeout=PATIENCE))
 

@@ -50,7 +50,8 @@ def in_children(function, calls, *, timeout, variables=None):
     package = __package__
     above = str(Path(__file__).resolve().parents[len(package.split("."))])
     start = [sys.executable, "-c", _CALL.format(package=package), above, function.__module__, function.__name__]
-    with tempfile.TemporaryDirectory(prefix="measured-") as folder:
+    # In the working folder, which the harness removes even when this process is killed.
+    with tempfile.TemporaryDirectory(prefix="children-", dir=Path.cwd()) as folder:
         children = []
         try:
             # What they say goes to files: a pipe would be held open by what they leave behind.
