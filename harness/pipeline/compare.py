@@ -26,6 +26,7 @@ from harness.pipeline.plan import Pair
 from harness.pipeline.suite import Benchmarks
 from harness.releases.line import Line, read_line
 from harness.statistics.comparability import Difference, blocking, comparability, factors_between, facts_of
+from harness.statistics.curves import CurveRow, curve_rows
 from harness.statistics.looks import Looks
 from harness.statistics.table import VerdictTable, verdict_table
 
@@ -43,6 +44,7 @@ class Comparison:
         table: The verdicts.
         differences: How the sides differ beside what is compared.
         disk: Bytes that both environments added to the disk when they were built; None where that is not known.
+        curves: How far the curves of both sides are apart, where benchmarks stored some.
     """
 
     baseline: Cell
@@ -51,6 +53,7 @@ class Comparison:
     table: VerdictTable
     differences: tuple[Difference, ...]
     disk: int | None = None
+    curves: tuple[CurveRow, ...] = ()
 
 
 def options_of(profile: Profile) -> Options:
@@ -128,15 +131,19 @@ def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
     baseline, candidate = (parse_cell_id(run.header.sides[side].cell) for side in (first, second))
     asked_for = factors_between(baseline, candidate)
     differences = comparability(facts_of(run, first), facts_of(run, second), asked_for=asked_for)
+    metrics = metrics_of(run.header.benchmarks)
     table = verdict_table(
         run.records,
-        metrics_of(run.header.benchmarks),
+        metrics,
         baseline=first,
         candidate=second,
         looks=looks_of(run.header.options),
         blocked=blocking(differences),
     )
-    return Comparison(baseline=baseline, candidate=candidate, run=run, table=table, differences=differences)
+    curves = curve_rows(run.records, metrics, baseline=first, candidate=second)
+    return Comparison(
+        baseline=baseline, candidate=candidate, run=run, table=table, differences=differences, curves=curves
+    )
 
 
 def store_results(run: Run, benchmarks: Benchmarks, *, project: Project) -> tuple[Written, ...]:

@@ -50,6 +50,7 @@ def comparison_report(
         baseline=comparison.baseline.id,
         candidate=comparison.candidate.id,
         findings=(*_host(host_findings), *_differences(comparison), *_faults(comparison)),
+        curves=comparison.curves,
         host=_machine(run.header.machine, run.header.host),
         notes=notes,
         seconds=seconds,

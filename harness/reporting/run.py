@@ -16,9 +16,10 @@ from harness.statistics.verdict import Verdict
 if TYPE_CHECKING:
     from harness.measurement.metrics import Metric
     from harness.measurement.records import BenchmarkId
+    from harness.statistics.curves import CurveRow
     from harness.statistics.table import VerdictRow, VerdictTable
 
-__all__ = ["ReportRow", "RunReport", "SkippedReportRow", "run_report"]
+__all__ = ["CurveReportRow", "ReportRow", "RunReport", "SkippedReportRow", "run_report"]
 
 Params = tuple[tuple[str, str], ...]
 
@@ -73,6 +74,60 @@ class SkippedReportRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CurveReportRow:
+    """How far the curves that both sides stored are apart, in the round in which they are farthest. Steps are from 1.
+
+    Attributes:
+        metric: The metric's name.
+        benchmark: As ASV names it.
+        params: Names of parameters and their values.
+        steps: Values in a curve; of the shorter one where they differ.
+        equal: Whether all bits are the same in every round.
+        step: The first that differs, or None.
+        baseline: The baseline's value there; None where it has none, or it is not finite.
+        candidate: The candidate's.
+        ulp: How many float32 numbers they are apart there; None where one is not finite.
+        relative: How far apart there, as a share of the larger; None where one is not finite.
+        largest: The largest share of any step; None where a value is not finite on one side.
+        rounds: Rounds in which both sides gave a curve.
+        variants: How many different curves each side gave.
+    """
+
+    metric: str
+    benchmark: str
+    params: Params
+    steps: int
+    equal: bool
+    step: int | None
+    baseline: float | None
+    candidate: float | None
+    ulp: int | None
+    relative: float | None
+    largest: float | None
+    rounds: int
+    variants: tuple[int, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "metric": self.metric,
+            "benchmark": self.benchmark,
+            "params": dict(self.params),
+            "steps": self.steps,
+            "equal": self.equal,
+            "first_difference": self.step,
+            "baseline_value": self.baseline,
+            "candidate_value": self.candidate,
+            "ulp": self.ulp,
+            "relative": self.relative,
+            "largest_relative": self.largest,
+            "rounds": self.rounds,
+            "baseline_variants": self.variants[0],
+            "candidate_variants": self.variants[1],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
     """The answer to `run` and `compare`.
 
@@ -84,6 +139,7 @@ class RunReport:
         rows: The worst first.
         skipped: What both sides skipped.
         findings: What was found beside the verdicts.
+        curves: How far the curves that both sides stored are apart.
         host: Facts of the machine, in words.
         notes: What to know of how it was measured: the backend that was chosen and why, slim environments.
         alpha: The chance of any false slower or faster in the whole table.
@@ -103,6 +159,7 @@ class RunReport:
     rows: tuple[ReportRow, ...]
     skipped: tuple[SkippedReportRow, ...] = ()
     findings: tuple[Finding, ...] = ()
+    curves: tuple[CurveReportRow, ...] = ()
     host: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     alpha: float
@@ -138,6 +195,7 @@ class RunReport:
                 for row in self.skipped
             ],
             "findings": [finding.as_json() for finding in self.findings],
+            "curves": [curve.as_json() for curve in self.curves],
             "alpha": self.alpha,
             "tested": self.tested,
             "looks": list(self.looks),
@@ -159,6 +217,7 @@ def run_report(
     baseline: str,
     candidate: str,
     findings: Iterable[Finding] = (),
+    curves: Iterable[CurveRow] = (),
     host: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     seconds: float | None = None,
@@ -176,6 +235,7 @@ def run_report(
         baseline: Id of the baseline's cell.
         candidate: Id of the candidate's cell.
         findings: What was found beside the verdicts.
+        curves: How far the curves that both sides stored are apart.
         host: Facts of the machine, in words.
         notes: What to know of how it was measured.
         seconds: Wall time.
@@ -200,6 +260,7 @@ def run_report(
             for row in table.skipped
         ),
         findings=tuple(findings),
+        curves=tuple(_curve_row(row, names) for row in curves),
         host=dict(host or {}),
         notes=tuple(notes),
         alpha=table.alpha,
@@ -233,6 +294,25 @@ def _report_row(row: VerdictRow, names: Mapping[str, tuple[str, ...]]) -> Report
         floor=row.floor,
         rounds=row.rounds,
         reason=row.reason,
+    )
+
+
+def _curve_row(row: CurveRow, names: Mapping[str, tuple[str, ...]]) -> CurveReportRow:
+    found = row.farthest
+    return CurveReportRow(
+        metric=row.metric,
+        benchmark=row.benchmark.name,
+        params=_params(row.benchmark, names),
+        steps=found.steps,
+        equal=found.equal,
+        step=found.first or None,
+        baseline=finite(found.baseline),
+        candidate=finite(found.candidate),
+        ulp=found.ulp,
+        relative=found.relative,
+        largest=found.largest,
+        rounds=row.rounds,
+        variants=row.variants,
     )
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 from harness.reporting import units
 from harness.reporting.document import Finding
 from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Row, Table, Tone
-from harness.reporting.run import Params, ReportRow, RunReport
+from harness.reporting.run import CurveReportRow, Params, ReportRow, RunReport
 from harness.statistics.verdict import Verdict
 
 __all__ = ["finding_notes", "run_page"]
@@ -27,6 +27,10 @@ _COLUMNS = (
 )
 
 
+#: Curves that are farther apart than this share have more between them than another order of summation.
+FAR = 0.001
+
+
 def run_page(report: RunReport) -> Page:
     """Lays a comparison out."""
     common = _common_params(report)
@@ -36,6 +40,7 @@ def run_page(report: RunReport) -> Page:
         Notes(title="Result", items=_result(report)),
         Notes(title="Skipped by both", items=_skipped(report)),
         Notes(title="Findings", items=tuple(finding_notes(report.findings))),
+        Notes(title="Curves", items=tuple(_curve(row, common) for row in report.curves)),
         Notes(title="How it was measured", items=tuple(Cell(note) for note in (*report.notes, *_method(report)))),
         Facts(title="Machine", pairs=tuple(report.host.items())),
         Facts(title="Cost", pairs=_cost(report)),
@@ -110,6 +115,31 @@ def _skipped(report: RunReport) -> tuple[Cell, ...]:
     return tuple(
         Cell(f"{_counted(len(metrics), 'row')}: {reason}: {', '.join(dict.fromkeys(metrics))}", Tone.MUTED)
         for reason, metrics in by_reason.items()
+    )
+
+
+def _curve(row: CurveReportRow, common: Params) -> Cell:
+    """One line: equal, or where two curves part and how far they get."""
+    name = _what(row.metric, row.params, common)
+    rounds = _counted(row.rounds, "round")
+    unsteady = [
+        f"{count} different ones on the {side}'s side"
+        for side, count in zip(("baseline", "candidate"), row.variants, strict=True)
+        if count > 1
+    ]
+    words = f"bitwise equal over {_counted(row.steps, 'step')}" if row.equal else _parted(row)
+    far = row.largest is None or row.largest > FAR
+    tone = Tone.PLAIN if row.equal else Tone.BAD if far else Tone.WARN
+    return Cell(f"{name}: {'; '.join([words, *unsteady])} ({rounds})", tone)
+
+
+def _parted(row: CurveReportRow) -> str:
+    if row.ulp is None or row.relative is None:
+        shown = ["no number" if value is None else f"{value:.9g}" for value in (row.baseline, row.candidate)]
+        return f"step {row.step} of {row.steps} is the first that differs: {shown[0]} against {shown[1]}"
+    largest = "later, one side gives no number" if row.largest is None else f"at most {row.largest:.2g} in any step"
+    return (
+        f"step {row.step} of {row.steps} is the first that differs, by {row.ulp} ULP or {row.relative:.2g}; {largest}"
     )
 
 

@@ -9,7 +9,7 @@ from harness.reporting.claims import ClaimsReport
 from harness.reporting.document import Finding
 from harness.reporting.listings import EnvironmentRow, EnvironmentsReport, ErrorReport, MetricsReport
 from harness.reporting.plan import PlanReport, PlanRow
-from harness.reporting.run import ReportRow, RunReport, SkippedReportRow
+from harness.reporting.run import CurveReportRow, ReportRow, RunReport, SkippedReportRow
 from harness.statistics.claims import claims_table
 from harness.statistics.verdict import Verdict
 from tests.unit.statistics.builders import record
@@ -36,6 +36,25 @@ def row(verdict, **changes):
         "reason": "",
     }
     return ReportRow(**{**values, **changes})
+
+
+def curve(model, **changes):
+    values = {
+        "metric": "training_repeats",
+        "benchmark": "bench_reproducible.Repeats.track_in_process",
+        "params": (("threads", "1"), ("device", "cpu"), ("model", model)),
+        "steps": 20,
+        "equal": True,
+        "step": None,
+        "baseline": None,
+        "candidate": None,
+        "ulp": None,
+        "relative": None,
+        "largest": 0.0,
+        "rounds": 6,
+        "variants": (1, 1),
+    }
+    return CurveReportRow(**{**values, **changes})
 
 
 ABSENT = {"ratio": None, "low": None, "high": None, "level": None, "detectable": None, "rounds": 0}
@@ -116,6 +135,21 @@ RUN = RunReport(
             evidence=("cpu0: powersave",),
             advice="cpupower frequency-set -g performance",
         ),
+    ),
+    curves=(
+        curve(model="mlp"),
+        curve(
+            model="cnn",
+            equal=False,
+            step=2,
+            baseline=1.971762657,
+            candidate=1.971762538,
+            ulp=1,
+            relative=6.05e-08,
+            largest=3.59e-06,
+            variants=(1, 2),
+        ),
+        curve(model="lstm", equal=False, step=3, baseline=1.66, candidate=None, ulp=None, relative=None, largest=None),
     ),
     host={"processor": "AMD EPYC 7B13, 2 processors", "kernel": "6.1"},
     notes=("backend default: the CPU index does not answer", "slim: CUDA wheels run on stand-in libraries"),
