@@ -35,6 +35,7 @@ def metric(
     isolate=False,
     full_environment=False,
     requires=(),
+    enough_rounds=0,
     version="1",
     timeout=60.0,
 ):
@@ -56,6 +57,8 @@ def metric(
         floor: The smallest ratio of change that matters.
         isolate: Whether each parameter set needs a fresh process.
         full_environment: Whether it says something wrong in an environment that runs on stub libraries.
+        enough_rounds: Rounds after which an answer that was always the same is believed; 0 for as many as others get,
+            and 2 for what holds or does not.
         requires: Packages that it needs beside torch and numpy; cells in which it is measured get them.
         version: Change it when the benchmark measures something else: old results are then set aside.
         timeout: Seconds.
@@ -80,6 +83,7 @@ def metric(
         "isolate": isolate,
         "full_environment": full_environment,
         "requires": list(requires),
+        "enough_rounds": enough_rounds or (2 if unit == "holds" else 0),
         "version": version,
         "timeout": timeout,
     }

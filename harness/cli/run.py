@@ -55,20 +55,31 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
     start = time.monotonic()
     plan = plan_of(options)
     how = _how(plan, options, realtime=realtime, strict=strict)
-    for note in plan.notes:
-        click.echo(note, err=True)
+    for text in plan.notes:
+        click.echo(text, err=True)
     teller = Teller()
+    notes = list(plan.notes)
     reports: list[RunReport] = []
 
     def conclude(comparison: Comparison) -> None:
-        report = _report(comparison, plan, teller, time.monotonic() - start, options, plain=plain)
+        report = _report(comparison, plan, notes, teller, time.monotonic() - start, options, plain=plain)
         write_atomic(plan.project.root / report.report, render(report, Format.MARKDOWN))
         reports.append(report)
+
+    def note(text: str) -> None:
+        click.echo(text, err=True)
+        notes.append(text)
 
     failed: list[FailedPair] = []
     try:
         for outcome in run_plan(
-            plan, how, plain=plain, conclude=conclude, on_building=teller.building, on_event=teller.event
+            plan,
+            how,
+            plain=plain,
+            conclude=conclude,
+            on_note=note,
+            on_building=teller.building,
+            on_event=teller.event,
         ):
             if isinstance(outcome, Failed):
                 cells = outcome.pair.baseline.id, outcome.pair.candidate.id
@@ -96,7 +107,14 @@ def _how(plan: Plan, options: dict[str, Any], *, realtime: bool, strict: bool) -
 
 
 def _report(
-    comparison: Comparison, plan: Plan, teller: Teller, seconds: float, options: dict[str, Any], *, plain: bool
+    comparison: Comparison,
+    plan: Plan,
+    notes: Sequence[str],
+    teller: Teller,
+    seconds: float,
+    options: dict[str, Any],
+    *,
+    plain: bool,
 ) -> RunReport:
     from harness.reporting.comparison import comparison_report
 
@@ -104,7 +122,7 @@ def _report(
         comparison,
         command="run",
         host_findings=teller.findings,
-        notes=plan.notes,
+        notes=notes,
         seconds=seconds,
         report=str((comparison.run.path.parent / "report.md").relative_to(plan.project.root)),
         reproduce=_again(comparison, options, plain=plain),

@@ -47,6 +47,7 @@ class Metric:
         isolate: Whether every parameter set needs a fresh process.
         full_environment: Whether it says nothing in a slim environment.
         requires: Packages that its cells need beside the subject (`onnx`).
+        enough_rounds: Rounds that its rows get before the verdicts are first looked at; 0 for as many as others get.
         summary: One line for people.
         param_names: The names of the parameters.
         params: Their values, as ASV writes them.
@@ -67,6 +68,7 @@ class Metric:
     isolate: bool = False
     full_environment: bool = False
     requires: tuple[str, ...] = ()
+    enough_rounds: int = 0
     summary: str = ""
     param_names: tuple[str, ...] = ()
     params: tuple[tuple[str, ...], ...] = ()
@@ -119,6 +121,7 @@ def _metric(name: str, entry: Mapping[str, Any], faults: list[str]) -> Metric | 
         isolate=bool(entry.get("isolate", False)),
         full_environment=bool(entry.get("full_environment", False)),
         requires=tuple(entry.get("requires", ())),
+        enough_rounds=int(entry.get("enough_rounds", 0)),
         param_names=tuple(entry.get("param_names", ())),
         params=tuple(tuple(values) for values in entry.get("params", ())),
         **declared,

@@ -92,16 +92,20 @@ def run_rounds(
         for name, entry in benchmarks.items()
         if name in names
     }
-    isolated = {metric.benchmark for metric in metrics_of(chosen) if metric.isolate}
+    metrics = metrics_of(chosen)
+    isolated = {metric.benchmark for metric in metrics if metric.isolate}
+    enough = {metric.benchmark: metric.enough_rounds for metric in metrics if metric.enough_rounds}
+    shares = _shares(rows, enough, options.rounds)
     key = run_key(sides, rows, options, machine=machine, suite=suite_digest(suite))
     with machine_lock(lock, on_wait=lambda holder: on_event(Waiting(holder=holder))):
         host, findings = check_host()
         on_event(HostChecked(host=host, findings=findings))
         _refuse(findings, strict=options.strict_host)
         with _open(runs, key, lambda run: _header(run, key, sides, rows, chosen, options, host, machine)) as file:
-            session = _Session(sides, rows, options, suite, isolated, file, on_event)
-            session.begin()
-            session.measure(rows, options.rounds)
+            session = _Session(sides, options, suite, isolated, file, on_event)
+            session.begin(sum(len(share) * rounds for share, rounds in shares))
+            for share, rounds in shares:
+                session.measure(share, rounds)
             for look, following in looks(options.rounds, options.max_rounds, options.batch):
                 # A resumed run takes every look again, at what was there then, and so comes to the same decisions.
                 open_rows = undecided([record for record in session.records if record.round < look])
@@ -128,6 +132,14 @@ def run_key(
             "options": unstructure(options),
         }
     )
+
+
+def _shares(rows: Sequence[BenchmarkId], enough: Mapping[str, int], rounds: int) -> list[tuple[list[BenchmarkId], int]]:
+    """Rows with the number of rounds that they get before the first look, the fewest first."""
+    shares: dict[int, list[BenchmarkId]] = {}
+    for row in rows:
+        shares.setdefault(min(enough.get(row.name, rounds), rounds), []).append(row)
+    return [(share, number) for number, share in sorted(shares.items())]
 
 
 def _settings(side: Side) -> dict[str, str]:
@@ -181,7 +193,6 @@ class _Session:
     def __init__(
         self,
         sides: Sequence[Side],
-        rows: Sequence[BenchmarkId],
         options: Options,
         suite: Path,
         isolated: Collection[str],
@@ -190,7 +201,6 @@ class _Session:
     ) -> None:
         self.records = list(file.run.records)
         self._sides = sides
-        self._rows = rows
         self._options = options
         self._suite = suite
         self._isolated = isolated
@@ -199,15 +209,15 @@ class _Session:
         self._pace = Pace()
         self._done = sum(len(numbers) for numbers in rounds_done(self.records, len(sides)).values())
 
-    def begin(self) -> None:
-        """Tells where the run lies, and how much of it there is already."""
+    def begin(self, total: int) -> None:
+        """Tells where the run lies, how much of it there is already, and how much there will be at the first look."""
         file = self._file
         self._tell(
             Started(
                 folder=file.folder,
                 resumed=bool(self.records),
                 done=self._done,
-                total=max(self._done, len(self._rows) * self._options.rounds),
+                total=max(self._done, total),
                 faults=file.run.faults,
             )
         )

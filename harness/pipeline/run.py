@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from harness.cells.cell import Cell
-from harness.errors import HarnessError, MeasurementError
+from harness.errors import HarnessError, MeasurementError, ResolveError
 from harness.measurement.events import Event
 from harness.measurement.options import Options
 from harness.measurement.runs import Run
 from harness.pipeline.build import Building, Built, build_all
 from harness.pipeline.compare import Comparison, judge_run, measure_pair, store_results
-from harness.pipeline.plan import Pair, Plan
+from harness.pipeline.plan import Pair, Plan, request_for
 from harness.releases.line import read_line, refresh_line
+from harness.releases.locks import lock_for
 
 __all__ = ["Failed", "check_plan", "run_plan"]
 
@@ -32,6 +33,7 @@ def run_plan(
     *,
     plain: bool = False,
     conclude: Callable[[Comparison], None] = lambda _: None,
+    on_note: Callable[[str], None] = lambda _: None,
     on_building: Callable[[Building], None] = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Iterator[Comparison | Failed]:
@@ -48,6 +50,9 @@ def run_plan(
     """
     check_plan(plan)
     _complete_line(plan)
+    plan, lost = without_lost_packages(plan)
+    for note in lost:
+        on_note(note)
     cells = [cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)]
     built = build_all(plan.project, plan.spec, plan.place, cells, on_building=on_building)
     for pair in plan.pairs:
@@ -98,6 +103,36 @@ def check_plan(plan: Plan) -> None:
     what = "\n".join(["there are no two cells to compare here", *reasons])
     next_step = f"nearest that exists: {near[0]}" if near else "name two releases: --from VERSION --to VERSION"
     raise MeasurementError(what, next_step=next_step)
+
+
+def without_lost_packages(plan: Plan) -> tuple[Plan, tuple[str, ...]]:
+    """The plan without the packages that its metrics need but that some cell cannot have, and a sentence for each.
+
+    Old releases are resolved as of their day, when a package may not have been there. Its metrics skip; that is better
+    than no run at all.
+    """
+    cells = {cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)}
+    lost: dict[str, str] = {}
+    for name in sorted({name for metric in plan.metrics for name in metric.requires}):
+        for cell in sorted(cell for cell in cells if (name, "") in cell.packages):
+            alone = cell.but(packages=tuple(p for p in cell.packages if p[0] == name or p[1]))
+            try:
+                uv = plan.place.uv_for(alone)
+                lock_for(request_for(plan.spec, plan.place, alone), uv, locks=plan.project.locks)
+            except ResolveError as error:
+                users = ", ".join(metric.name for metric in plan.metrics if name in metric.requires)
+                lost[name] = (
+                    f"{name} cannot be had for {alone.subject} {alone.release}: {users} will skip ({error.why})"
+                )
+                break
+    if not lost:
+        return plan, ()
+
+    def kept(cell: Cell) -> Cell:
+        return cell.but(packages=tuple(p for p in cell.packages if p[0] not in lost or p[1]))
+
+    pairs = tuple(Pair(kept(pair.baseline), kept(pair.candidate)) for pair in plan.pairs)
+    return replace(plan, pairs=pairs, notes=(*plan.notes, *lost.values())), tuple(lost.values())
 
 
 def _complete_line(plan: Plan) -> None:

@@ -495,3 +495,20 @@ def test_the_title_of_a_plan_is_that_of_what_was_asked(project: SampleProject) -
     assert project.json("plan")["title"] == "Plan: A slower release against the one before"
     assert "slower" not in project.json("plan", "--from", "1.0", "--to", "1.1")["title"]
     assert [c["id"] for c in project.json("plan", "--to", "2.0")["cells"]] == [project.cell(r) for r in ("1.1", "2.0")]
+
+
+def test_what_holds_or_not_is_asked_twice(project: SampleProject) -> None:
+    path = project.root / "benchmarks" / "bench_work.py"
+    path.write_text(path.read_text() + "track_answer.enough_rounds = 2\n")
+    told = project.json("run", "--metric", "*", "--rounds", "3", "--max-rounds", "6", status=1)
+    rounds = {row["metric"]: row["rounds"] for row in told["rows"]}
+    assert rounds["answer"] == 2
+    assert rounds["work_throughput"] >= 3
+
+
+def test_a_package_that_cannot_be_had_costs_only_its_metrics(project: SampleProject) -> None:
+    path = project.root / "benchmarks" / "bench_work.py"
+    path.write_text(path.read_text() + "track_answer.requires = ['harness-sample-extra-that-nobody-offers']\n")
+    told = project.json("run", "--metric", "*", status=1)
+    assert {row["metric"] for row in told["rows"]} == {"answer", "work_throughput"}
+    assert any("harness-sample-extra-that-nobody-offers cannot be had" in note for note in told["notes"])
