@@ -131,6 +131,10 @@ def _faults(entry: Mapping[str, Any], direction: object) -> Iterator[str]:
     floor = entry.get("floor", DEFAULT_FLOOR)
     if not isinstance(floor, (int, float)) or not 0 < floor < 1:
         yield f"floor is {floor!r}, not a share between 0 and 1"
+    for name in ("timeout", "setup_cache_timeout"):
+        seconds = entry.get(name)
+        if seconds is not None and not _positive(seconds):
+            yield f"{name} is {seconds!r}, not a positive number of seconds"
     work, work_by = entry.get("work", 1.0), entry.get("work_by", "")
     if not isinstance(work, Mapping):
         if not _positive(work):

@@ -243,9 +243,11 @@ def take_details():
     """What benchmarks wrote since this was asked last: JSON objects, one a line, later ones winning."""
     details = {}
     with contextlib.suppress(OSError):
-        with open(os.environ[DETAILS], encoding="utf-8") as file:  # noqa: PTH123
+        with open(os.environ[DETAILS], encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             for line in file:
-                details.update(json.loads(line))
+                with contextlib.suppress(ValueError, RecursionError):  # whatever else a benchmark wrote is passed over
+                    said = json.loads(line)
+                    details.update(said if isinstance(said, dict) else {})
         os.unlink(os.environ[DETAILS])  # noqa: PTH108
     return details
 
@@ -267,18 +269,21 @@ def failure(error):
 def serve(worker, commands, answers):
     """Answers commands until there are no more."""
     with os.fdopen(commands, encoding="utf-8") as lines, os.fdopen(answers, "w", encoding="utf-8") as out:
+        own = os.getpid()
         for line in lines:
             command = json.loads(line)
-            do = command.pop("do")
+            do, turn = command.pop("do"), command.pop("turn")
             if do == "quit":
                 return
             try:
                 answer = getattr(worker, do)(**command)
             except BaseException as error:  # sys.exit in a benchmark ends the benchmark, not the conversation
                 answer = failure(error)
+            if os.getpid() != own:
+                os._exit(0)  # a child that a benchmark forked and let return: the parent answers
             sys.stdout.flush()
             sys.stderr.flush()
-            out.write(MARK + json.dumps(answer) + "\n")
+            out.write(MARK + json.dumps(dict(answer, turn=turn)) + "\n")
             out.flush()
 
 

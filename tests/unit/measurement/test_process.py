@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.jsonio import canonical
 from harness.measurement.process import LOG_LIMIT, MeasuredProcess, NotMeasuredError
 from harness.measurement.records import State
 from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone, processes_naming
@@ -185,6 +186,34 @@ def test_bad_benchmarks(make_side: SideMaker, suite: Path, marker: str, how: str
     if how in ("raise", "segfault"):
         assert "in do_" in words  # where it happened
     assert eventually_gone(marker) == []
+
+
+def test_details_that_cannot_be_stored_are_told_as_words(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "odd.track_details", QUICK) as process:
+        process.start()
+        process.started()
+        process.setup(0)
+        process.calibrate()
+        process.sample(1)
+        details = process.teardown()
+    assert details == {"loss": "nan", "path": "\\udcff.pt", "far": "inf", "kept": 1}
+    assert canonical(details).encode()
+
+
+def test_a_child_that_returns_into_the_worker_says_nothing(make_side: SideMaker, suite: Path) -> None:
+    assert measure(make_side, suite, "odd.track_forked")["value"] == 1
+
+
+def test_an_answer_to_no_question_is_a_crash(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError, match="gave an answer to no question while in sample") as error:
+        measure(make_side, suite, "odd.track_answering")
+    assert error.value.state is State.CRASHED
+
+
+def test_a_reason_that_is_no_text_can_be_written(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "odd.track_no_text")
+    assert error.value.reason == "ValueError: cannot open \\udcff.pt"
 
 
 def test_killed_by_the_kernel_for_memory(make_side: SideMaker, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
