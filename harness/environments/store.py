@@ -50,16 +50,23 @@ class Store(StoreFolder):
         """The store in the user's cache."""
         return cls(cache_dir() / "environments")
 
-    def lookup(self, cell: Cell, lock: Lock) -> Environment | None:
-        """The environment of a cell if it is there; builds nothing, fetches nothing."""
+    def lookup(self, cell: Cell, lock: Lock, *, examined: bool = False) -> Environment | None:
+        """The environment of a cell if it is there; builds nothing, fetches nothing.
+
+        Args:
+            cell: What it is for.
+            lock: What is installed.
+            examined: Whether its files are looked at first, and it is passed over when it is ill.
+        """
         try:
             interpreter = find_python(cell.python, fetch=False)
         except InstallError:
             return None
-        return self._open(self.key(cell, lock, interpreter), lock)
+        key = self.key(cell, lock, interpreter)
+        return self._open_well(key, lock) if examined else self._open(key, lock)
 
     def ensure(self, cell: Cell, lock: Lock, *, sources: Sequence[Source] | None = None) -> Environment:
-        """The environment of a cell, built if it is not there. Of several processes that ask, one builds.
+        """The environment of a cell, built if it is not there or is ill. Of several processes that ask, one builds.
 
         Args:
             cell: What it is for.
@@ -72,13 +79,13 @@ class Store(StoreFolder):
         _fit(cell, lock)
         interpreter = find_python(cell.python)
         key = self.key(cell, lock, interpreter)
-        if environment := self._open(key, lock):
+        if environment := self._open_well(key, lock):
             self._mark_used(key)
             return environment
         with _as_install_error(self.root):
             self.prepare()
             with exclusive(self.lock(key), f"another process builds {cell}: waiting for it"):
-                if environment := self._open(key, lock):
+                if environment := self._open_well(key, lock):
                     self._mark_used(key)
                     return environment
                 self.sweep(key)
@@ -173,6 +180,19 @@ class Store(StoreFolder):
         if not (path / "bin" / "python").exists() or manifest.lock.digest != lock.digest:
             return None
         return None if self.ill(key).exists() else _environment(path, manifest)
+
+    def _open_well(self, key: str, lock: Lock) -> Environment | None:
+        # What is measured in a damaged environment would be a verdict about the damage. A look at the sizes of torch's
+        # files takes a fifth of a second.
+        environment = self._open(key, lock)
+        if environment is None:
+            return None
+        health = examine(environment.path)
+        if health.reason is None:
+            return environment
+        log.warning("%s: %s", environment.path, health.reason)
+        self.mark_ill(health)
+        return None
 
     def _mark_used(self, key: str) -> None:
         # A store that cannot be written is still good for reading.
