@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.environments.uv import run_uv, uv_variables
 from harness.errors import InstallError, UsageError
+from harness.paths import home_dir
 
 __all__ = ["Interpreter", "find_python", "installed_pythons"]
 
@@ -111,7 +112,7 @@ def _search_path(request: str) -> str:
 
 
 def _pyenv_root() -> Path:
-    return Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return Path(os.environ.get("PYENV_ROOT") or home_dir() / ".pyenv")
 
 
 def _pyenv_versions() -> Iterator[tuple[tuple[int, int, str], Path]]:
@@ -123,7 +124,7 @@ def _pyenv_versions() -> Iterator[tuple[tuple[int, int, str], Path]]:
 
 def _managed_root() -> Path:
     configured = os.environ.get("UV_PYTHON_INSTALL_DIR")
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    data = Path(os.environ.get("XDG_DATA_HOME") or home_dir() / ".local" / "share")
     return Path(configured) if configured else data / "uv" / "python"
 
 

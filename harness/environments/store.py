@@ -118,16 +118,25 @@ class Store(StoreFolder):
             yield environment
 
     def list(self) -> tuple[Entry, ...]:
-        """All entries, the one used last first."""
-        return self.entries()
+        """All entries, the one used last first.
+
+        Raises:
+            InstallError: The folder cannot be read.
+        """
+        with _as_install_error(self.root, "read"):
+            return self.entries()
 
     def check(self, *, deep: bool = False) -> tuple[Health, ...]:
         """Why each entry is ill, if it is. An ill one is built again when it is next asked for.
 
         Args:
             deep: Read every file and compare its hash: as slow as the disk. Otherwise sizes are compared.
+
+        Raises:
+            InstallError: The folder cannot be read.
         """
-        found = tuple(examine(path, deep=deep) for path in self.paths())
+        with _as_install_error(self.root, "read"):
+            found = tuple(examine(path, deep=deep) for path in self.paths())
         for health in found:
             self.mark_ill(health)
         return found
@@ -139,9 +148,10 @@ class Store(StoreFolder):
             max_size: Bytes on the disk, hard links counted once.
 
         Raises:
-            InstallError: The folder is not a store of the harness, so nothing in it is deleted.
+            InstallError: The folder is not a store of the harness, so nothing in it is deleted, or it is not ours.
         """
-        return prune(self, max_size)
+        with _as_install_error(self.root):
+            return prune(self, max_size)
 
     def remove(self, key: str) -> bool:
         """Deletes an entry unless it is in use.
@@ -250,11 +260,11 @@ def _fit(cell: Cell, lock: Lock) -> None:
 
 
 @contextmanager
-def _as_install_error(root: Path) -> Iterator[None]:
+def _as_install_error(root: Path, doing: str = "written") -> Iterator[None]:
     try:
         yield
     except StorageError as error:
         raise InstallError(error.what, next_step=error.next_step) from error
     except OSError as error:
-        what = f"{error.filename or root} cannot be written: {error.strerror or error}"
+        what = f"{error.filename or root} cannot be {doing}: {error.strerror or error}"
         raise InstallError(what, next_step="point HARNESS_CACHE to a folder that you own, with free space") from error

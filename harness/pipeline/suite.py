@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.asv_plugin.suite import Suite, discover
 from harness.cells.matrix import Profile
-from harness.errors import StorageError, UsageError
+from harness.errors import ConfigurationError, StorageError, UsageError
 from harness.jsonio import write_json
 from harness.measurement.metrics import Metric, metrics_of, select
 from harness.measurement.metrics import rows as rows_of
@@ -67,12 +67,10 @@ def load_benchmarks(folder: Path, cache: Path) -> Benchmarks:
 
     Raises:
         MeasurementError: The suite cannot be imported.
-        ConfigurationError: It declares its metrics wrongly.
+        ConfigurationError: It declares its metrics wrongly, or a file of it cannot be read.
     """
     kept = cache / "suites" / f"{_state(folder)}.json"
-    suite: Suite | None = None
-    with suppress(OSError, ValueError):
-        suite = json.loads(kept.read_text(encoding="utf-8"))
+    suite = _kept(kept)
     if suite is None:
         variables = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         suite = discover(Path(sys.executable), folder, variables | {"PYTHONDONTWRITEBYTECODE": "1"})
@@ -83,8 +81,27 @@ def load_benchmarks(folder: Path, cache: Path) -> Benchmarks:
     return Benchmarks(folder=folder, suite=suite, metrics=metrics_of(suite))
 
 
+def _kept(path: Path) -> Suite | None:
+    """The suite as it was kept; None where it is not there, or is not what was written."""
+    with suppress(OSError, ValueError, RecursionError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and all(_is_benchmark(*entry) for entry in document.items()):
+            return document
+    return None
+
+
+def _is_benchmark(name: str, entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get("params"), list)
+
+
 def _state(folder: Path) -> str:
     digest = sha256(f"{sys.version} {folder}".encode())
     for path in sorted(folder.rglob("*.py")):
-        digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+        if not path.is_file():  # an editor's lock is a link to nowhere
+            continue
+        try:
+            digest.update(os.fsencode(path.relative_to(folder)) + b"\0" + path.read_bytes())
+        except OSError as error:
+            what = f"{path} cannot be read: {error.strerror or error}"
+            raise ConfigurationError(what, next_step="mend its permissions, or move it out of the suite") from error
     return digest.hexdigest()[:16]

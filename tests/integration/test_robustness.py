@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,30 @@ def test_a_damaged_environment_is_built_again_and_no_verdict(project: SampleProj
     told = project.json(*RUN, "--metric", "answer", status=0)
     assert [row["verdict"] for row in told["rows"]] == ["same"]
     assert module.exists()
+
+
+@pytest.mark.parametrize("args", [("plan",), ("plan", "--format", "json"), ("env", "--help")])
+def test_standard_output_that_is_full(project: SampleProject, args: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            project.command(*args),
+            cwd=project.root,
+            env=project.env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert "cannot write to standard output: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_no_standard_error(project: SampleProject) -> None:
+    command = shlex.join(project.command(*RUN, "--metric", "answer"))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} 2>&-"], cwd=project.root, env=project.env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "same" in done.stdout
