@@ -19,6 +19,10 @@ _REQUEST = re.compile(r"(?P<minor>3\.\d+)(?:\.\d+)?(?P<threads>t?)")
 # pyenv's folders are `3.10.13` and `3.13.0t`, uv's `cpython-3.13.18+freethreaded-linux-x86_64-gnu`.
 _PYENV_FOLDER = re.compile(r"(3)\.(\d+)\.(\d+)(t?)")
 _UV_FOLDER = re.compile(r"cpython-(3\.\d+)(?:\.\d+)?(\+freethreaded)?-.*")
+# Signs of a uv that could not even look, which says nothing of what is here.
+_CANNOT_ASK = re.compile(
+    r"initialize cache|No space left|quota exceeded|Read-only file system|cannot be started|not installed"
+)
 _PROGRAM = re.compile(r"python(3\.\d+t?)")
 
 
@@ -62,6 +66,8 @@ def _find(request: str, fetch: bool, search_path: str) -> Interpreter | InstallE
     try:
         return _ask(request, search_path)
     except InstallError as absent:
+        if _CANNOT_ASK.search(absent.what):
+            return absent
         if not fetch:
             what = f"this machine has no Python {request}"
             return InstallError(what, why=absent.why, next_step=f"uv python install {request}")
