@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.errors import MeasurementError
+from harness.paths import cache_dir
 from harness.proc import CommandError, run
+from harness.scratch import scratch
 
 __all__ = ["Suite", "discover", "runner_script"]
 
@@ -43,11 +44,11 @@ def discover(python: Path, benchmarks_dir: Path, variables: Mapping[str, str], *
     if not (benchmarks_dir / "__init__.py").is_file():
         what = f"{benchmarks_dir} is not a suite: it has no __init__.py"
         raise MeasurementError(what)
-    with tempfile.TemporaryDirectory(prefix="harness-suite-") as folder:
-        answer = Path(folder, "benchmarks")
+    with scratch(cache_dir(), "harness-suite-") as folder:
+        answer = folder / "benchmarks"
         command: list[str | Path] = [python, runner_script(), "discover", benchmarks_dir.absolute(), answer]
         try:
-            run(command, env=variables, cwd=Path(folder), timeout=timeout)
+            run(command, env=variables, cwd=folder, timeout=timeout)
             found = json.loads(answer.read_text(encoding="utf-8"))
         except CommandError as error:
             what = f"the suite {benchmarks_dir} cannot be imported by {python}: {error.reason}"

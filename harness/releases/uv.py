@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 from harness import proc
 from harness.errors import ResolveError
 from harness.releases.sources import Source, index_environment, scrub
+from harness.scratch import scratch
 
 __all__ = ["Meaning", "Uv", "compile_pylock", "meaning_of", "uv_environment", "without_choices"]
 
@@ -189,8 +189,7 @@ def compile_pylock(
     """
     from uv import find_uv_bin  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(prefix="harness-lock-") as scratch:
-        folder = Path(scratch)
+    with scratch(uv.cache, "harness-lock-") as folder:
         output = folder / "pylock.toml"
         arguments = ["pip", "compile", "-", "--format", "pylock.toml", "-o", str(output), "--no-header"]
         arguments += ["--no-annotate", "--python-platform", platform]
@@ -211,7 +210,7 @@ def compile_pylock(
             proc.run(
                 [find_uv_bin(), *arguments],
                 env=uv_environment(uv),
-                cwd=folder,
+                cwd=Path(folder.anchor),  # the cache may lie in a project, whose settings uv would take
                 stdin="".join(f"{requirement}\n" for requirement in requirements),
                 timeout=TIMEOUT,
             )

@@ -278,10 +278,17 @@ with MeasuredProcess(*pickle.loads(Path(sys.argv[1]).read_bytes())) as process:
 
 
 def test_harness_killed_while_a_worker_hangs(make_side: SideMaker, suite: Path, marker: str, tmp_path: Path) -> None:
+    folders = tmp_path / "folders"
+    folders.mkdir()
     (tmp_path / "asked").write_bytes(pickle.dumps((make_side(), suite, "bad.Bad.time_it", QUICK)))
     bad = suite / "bad.py"
-    bad.write_text(bad.read_text().replace("timeout = 2.0", "timeout = 60.0"))
-    with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")]) as harness:
+    bad.write_text(
+        bad.read_text()
+        .replace("timeout = 2.0", "timeout = 60.0")
+        .replace("# A child", "os.makedirs('written/by'); open('written/by/me', 'w').close()\n        # A child")
+    )
+    variables = os.environ | {"TMPDIR": str(folders)}
+    with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")], env=variables) as harness:
         for _ in range(600):
             if len(processes_naming(marker)) >= 3:  # the worker, its guard, and the child of the benchmark
                 break
@@ -289,8 +296,10 @@ def test_harness_killed_while_a_worker_hangs(make_side: SideMaker, suite: Path, 
         else:
             pytest.fail("the benchmark did not come to hang")
         time.sleep(0.2)
+        assert list(folders.glob("*/written/by/me"))
         harness.kill()
     assert eventually_gone(marker) == []
+    assert list(folders.iterdir()) == []
 
 
 def test_affinity_and_scheduling(make_side: SideMaker, suite: Path) -> None:
