@@ -107,6 +107,7 @@ class MeasuredProcess:
             folder = cleanup.enter_context(
                 tempfile.TemporaryDirectory(prefix=worker.FOLDER_PREFIX, ignore_cleanup_errors=True)
             )
+            self._folder = os.path.realpath(folder)
             self._kills = oom_kills()
             command = [
                 *self.side.command,
@@ -303,6 +304,7 @@ class MeasuredProcess:
         proc.kill_group(self._process)
         process = self._process
         process.wait()
+        worker.kill_left_behind(self._folder)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):

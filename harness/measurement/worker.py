@@ -299,6 +299,39 @@ def take_pipes():
     return commands, answers
 
 
+def kill_left_behind(folder):
+    """Kills what a benchmark started in a session of its own, which the end of the worker's group does not reach.
+
+    Such a process stands in the worker's folder, which is nobody else's, or has the folder in its variables. Best
+    effort: where the system has no /proc, or the process left both behind, it lives on.
+    """
+    own = str(os.getpid())
+    for _ in range(3):  # one that is just being started may be missed at first
+        found = [pid for pid in _numbers() if pid != own and _belongs(pid, folder)]
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+        if not found:
+            return
+
+
+def _numbers():
+    try:
+        return [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _belongs(pid, folder):
+    try:
+        if os.readlink("/proc/" + pid + "/cwd") == folder:
+            return True
+        with open("/proc/" + pid + "/environ", "rb") as file:  # noqa: PTH123
+            return (DETAILS + "=" + folder + "/").encode("utf-8", "surrogateescape") in file.read()
+    except OSError:
+        return False
+
+
 def guard(commands, answers):
     """Starts a small process that kills this one and its children once nobody can send commands any more.
 
@@ -325,6 +358,7 @@ def guard(commands, answers):
     if os.path.basename(folder).startswith(FOLDER_PREFIX):  # noqa: PTH119
         import shutil
 
+        kill_left_behind(folder)
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 

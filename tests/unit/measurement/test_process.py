@@ -204,6 +204,11 @@ def test_a_child_that_returns_into_the_worker_says_nothing(make_side: SideMaker,
     assert measure(make_side, suite, "odd.track_forked")["value"] == 1
 
 
+def test_children_in_sessions_of_their_own_end_too(make_side: SideMaker, suite: Path, marker: str) -> None:
+    assert measure(make_side, suite, "odd.track_leaving")["value"] == 1
+    assert eventually_gone(marker) == []
+
+
 def test_an_answer_to_no_question_is_a_crash(make_side: SideMaker, suite: Path) -> None:
     with pytest.raises(NotMeasuredError, match="gave an answer to no question while in sample") as error:
         measure(make_side, suite, "odd.track_answering")
@@ -285,12 +290,16 @@ def test_harness_killed_while_a_worker_hangs(make_side: SideMaker, suite: Path, 
     bad.write_text(
         bad.read_text()
         .replace("timeout = 2.0", "timeout = 60.0")
-        .replace("# A child", "os.makedirs('written/by'); open('written/by/me', 'w').close()\n        # A child")
+        .replace(
+            "# A child",
+            "os.makedirs('written/by'); open('written/by/me', 'w').close()\n"
+            "        subprocess.Popen(['sleep', '600'], start_new_session=True)\n        # A child",
+        )
     )
     variables = os.environ | {"TMPDIR": str(folders)}
     with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")], env=variables) as harness:
         for _ in range(600):
-            if len(processes_naming(marker)) >= 3:  # the worker, its guard, and the child of the benchmark
+            if len(processes_naming(marker)) >= 4:  # the worker, its guard, and the children of the benchmark
                 break
             time.sleep(0.05)
         else:

@@ -3,6 +3,8 @@
 # ruff: noqa: EM101  (written as users write benchmarks)
 
 import os
+import subprocess
+import sys
 
 
 def track_details():
@@ -30,3 +32,14 @@ def track_answering():
 
 def track_no_text():
     raise ValueError("cannot open \udcff.pt")
+
+
+def track_leaving():
+    # Three children that outlive their session: in the worker's folder, elsewhere, and a fork.
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)", os.environ["MARKER"]]
+    subprocess.Popen(sleep, start_new_session=True)
+    subprocess.Popen(sleep, start_new_session=True, cwd="/")
+    if os.fork() == 0:
+        os.setsid()
+        os.execv(sleep[0], sleep)
+    return 1
