@@ -86,11 +86,13 @@ class Worker:
         self.timer = None
         self.isolated = False
         self.notes = []
+        # Kept, for a benchmark may clear the variables.
+        self.details = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
 
     def start(self, flags, affinity, priority):
         """Sets up the process, then imports the suite."""
         self._schedule(affinity, priority)
-        os.environ[DETAILS] = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
+        os.environ[DETAILS] = self.details
         load("measurement", "flags").apply_flags(flags)
         from asv_runner.benchmarks.timeraw import TimerawBenchmark
         from asv_runner.discovery import get_benchmark_from_name
@@ -236,25 +238,26 @@ class Worker:
         """Runs the teardown functions of the current parameter set; gives what the benchmark said beside its values."""
         self.benchmark.do_teardown()
         self.timer = None
-        return {"details": take_details()}
+        return {"details": take_details(self.details)}
 
 
-def take_details():
+def take_details(path):
     """What benchmarks wrote since this was asked last: JSON objects, one a line, later ones winning."""
     details = {}
     with contextlib.suppress(OSError):
-        with open(os.environ[DETAILS], encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             for line in file:
                 with contextlib.suppress(ValueError, RecursionError):  # whatever else a benchmark wrote is passed over
                     said = json.loads(line)
                     details.update(said if isinstance(said, dict) else {})
-        os.unlink(os.environ[DETAILS])  # noqa: PTH108
+        os.unlink(path)  # noqa: PTH108
     return details
 
 
 def failure(error):
     """The answer to a command that raised; its traceback goes to standard error."""
-    traceback.print_exception(type(error), error, error.__traceback__)
+    with contextlib.suppress(Exception):  # the suite may have closed the stream, or put one of its own there
+        traceback.print_exception(type(error), error, error.__traceback__)
     text = "".join(traceback.format_exception_only(type(error), error)[-1:])
     lowered = text.lower()
     if type(error).__name__ == "SkipNotImplemented":
@@ -264,6 +267,13 @@ def failure(error):
     else:
         kind = "raised"
     return {"failed": kind, "reason": " ".join(text.split())[:500]}
+
+
+def flush():
+    """Sends on what was printed, as far as the suite left the streams in place."""
+    for name in ("stdout", "stderr"):
+        with contextlib.suppress(Exception):
+            getattr(sys, name).flush()
 
 
 def serve(worker, commands, answers):
@@ -281,8 +291,7 @@ def serve(worker, commands, answers):
                 answer = failure(error)
             if os.getpid() != own:
                 os._exit(0)  # a child that a benchmark forked and let return: the parent answers
-            sys.stdout.flush()
-            sys.stderr.flush()
+            flush()
             out.write(MARK + json.dumps(dict(answer, turn=turn)) + "\n")
             out.flush()
 
@@ -299,7 +308,7 @@ def take_pipes():
     return commands, answers
 
 
-def kill_left_behind(folder):
+def kill_left_behind(folder: str) -> None:
     """Kills what a benchmark started in a session of its own, which the end of the worker's group does not reach.
 
     Such a process stands in the worker's folder, which is nobody else's, or has the folder in its variables. Best
@@ -315,14 +324,14 @@ def kill_left_behind(folder):
             return
 
 
-def _numbers():
+def _numbers() -> list[str]:
     try:
         return [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     except OSError:
         return []
 
 
-def _belongs(pid, folder):
+def _belongs(pid: str, folder: str) -> bool:
     try:
         if os.readlink("/proc/" + pid + "/cwd") == folder:
             return True
@@ -371,8 +380,7 @@ def main(arguments):
     serve(Worker(*arguments), commands, answers)
     # Exit handlers clean up what benchmarks started; taking the interpreter apart would only cost time.
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush()
     os._exit(0)
 
 

@@ -209,6 +209,17 @@ def test_children_in_sessions_of_their_own_end_too(make_side: SideMaker, suite: 
     assert eventually_gone(marker) == []
 
 
+@pytest.mark.parametrize("name", ["track_closed_output", "track_no_variables"])
+def test_a_suite_that_spoils_its_process_is_measured_all_the_same(make_side: SideMaker, suite: Path, name: str) -> None:
+    assert measure(make_side, suite, f"odd.{name}")["value"] == 1
+
+
+def test_what_was_raised_is_told_without_standard_error(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "odd.track_closed_and_raised")
+    assert error.value.reason == "ValueError: after the end"
+
+
 def test_an_answer_to_no_question_is_a_crash(make_side: SideMaker, suite: Path) -> None:
     with pytest.raises(NotMeasuredError, match="gave an answer to no question while in sample") as error:
         measure(make_side, suite, "odd.track_answering")

@@ -43,3 +43,21 @@ def track_leaving():
         os.setsid()
         os.execv(sleep[0], sleep)
     return 1
+
+
+def track_closed_output():
+    sys.stdout.close()
+    sys.stderr = None
+    return 1
+
+
+def track_closed_and_raised():
+    sys.stderr.close()
+    raise ValueError("after the end")
+
+
+def track_no_variables():
+    with open(os.environ["HARNESS_DETAILS"], "a") as file:  # noqa: PTH123
+        file.write('{"kept": 1}\n')
+    os.environ.clear()
+    return 1
