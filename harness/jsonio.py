@@ -28,6 +28,8 @@ def digest(value: Any) -> str:
 def write_atomic(path: Path, text: str) -> None:
     """Writes a file beside its place, syncs it, and renames it there.
 
+    What is no text, such as half of a file's name that an error quotes, is written as an escape.
+
     Raises:
         StorageError: The folder cannot be written or the disk is full; what stood there before still stands.
     """
@@ -35,7 +37,7 @@ def write_atomic(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+            "w", encoding="utf-8", errors="backslashreplace", dir=path.parent, prefix=f".{path.name}.", delete=False
         ) as file:
             temporary = Path(file.name)
             file.write(text)

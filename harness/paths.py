@@ -10,7 +10,7 @@ import platformdirs
 
 from harness.errors import UsageError
 
-__all__ = ["Project", "cache_dir", "find_project"]
+__all__ = ["Project", "cache_dir", "find_project", "home_dir"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,23 @@ def cache_dir() -> Path:
     """The user's cache: catalogues, environments, uv's downloads. `HARNESS_CACHE` moves all of it.
 
     Environments and uv's cache must share one file system, for uv to hard-link between them.
+
+    Raises:
+        UsageError: `HARNESS_CACHE` is not set, and this user has no home folder.
     """
     configured = os.environ.get("HARNESS_CACHE")
-    return Path(configured).resolve() if configured else platformdirs.user_cache_path("torch-harness")
+    if configured:
+        return Path(configured).resolve()
+    try:
+        return platformdirs.user_cache_path("torch-harness")
+    except RuntimeError as error:
+        what = "this user has no home folder to keep a cache in"
+        raise UsageError(what, next_step="point HARNESS_CACHE to a folder that you own") from error
+
+
+def home_dir() -> Path:
+    """The user's home folder; the root for one whom the system does not know, as a bare number in a container."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import tempfile
+import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from harness.errors import MeasurementError
+from harness.errors import ConfigurationError, MeasurementError
+from harness.paths import cache_dir
 from harness.proc import CommandError, run
+from harness.scratch import scratch
 
 __all__ = ["Suite", "discover", "runner_script", "suite_digest"]
 
@@ -21,10 +23,20 @@ Suite = dict[str, dict[str, Any]]
 
 
 def suite_digest(folder: Path) -> str:
-    """Names the code of a suite: the same for the same files."""
+    """Names the code of a suite: the same for the same files.
+
+    Raises:
+        ConfigurationError: A file cannot be read.
+    """
     found = sha256()
-    for path in sorted(path for path in folder.rglob("*.py") if path.is_file()):
-        found.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    for path in sorted(folder.rglob("*.py")):
+        if not path.is_file():  # an editor's lock is a link to nowhere
+            continue
+        try:
+            found.update(os.fsencode(path.relative_to(folder)) + b"\0" + path.read_bytes() + b"\0")
+        except OSError as error:
+            what = f"{path} cannot be read: {error.strerror or error}"
+            raise ConfigurationError(what, next_step="mend its permissions, or move it out of the suite") from error
     return found.hexdigest()
 
 
@@ -52,11 +64,11 @@ def discover(python: Path, benchmarks_dir: Path, variables: Mapping[str, str], *
     if not (benchmarks_dir / "__init__.py").is_file():
         what = f"{benchmarks_dir} is not a suite: it has no __init__.py"
         raise MeasurementError(what)
-    with tempfile.TemporaryDirectory(prefix="harness-suite-") as folder:
-        answer = Path(folder, "benchmarks")
+    with scratch(cache_dir(), "harness-suite-") as folder:
+        answer = folder / "benchmarks"
         command: list[str | Path] = [python, runner_script(), "discover", benchmarks_dir.absolute(), answer]
         try:
-            run(command, env=variables, cwd=Path(folder), timeout=timeout)
+            run(command, env=variables, cwd=folder, timeout=timeout)
             found = json.loads(answer.read_text(encoding="utf-8"))
         except CommandError as error:
             what = f"the suite {benchmarks_dir} cannot be imported by {python}: {error.reason}"

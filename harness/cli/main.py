@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
+import os
 import sys
+import traceback
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -77,7 +81,53 @@ def cli(verbose: int) -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits with a code of `ExitCode`."""
-    sys.exit(_run(args))
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: whoever did that wants to hear nothing
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    code = _run(args)
+    if error := _unwritten():
+        code = _not_told(error)
+    sys.exit(code)
+
+
+def _unwritten() -> OSError | None:
+    """Why something that was said on standard output could not be written, if so; it is dropped then."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        reason = None  # the reader of a pipe (head, less) had enough
+    except OSError as error:
+        reason = error
+    else:
+        return None
+    # Else the interpreter would try again at its end, and fail with a status of its own.
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return reason
+
+
+def _not_told(error: OSError) -> int:
+    click.echo(
+        f"harness: cannot write to standard output: {error.strerror or error}\n"
+        "Next: free some space, or send the output elsewhere",
+        err=True,
+    )
+    return ExitCode.MEASURE
+
+
+def _bug(error: Exception, args: Sequence[str]) -> int:
+    from harness.cli.crash import write_log
+
+    told = f"harness: unexpected {type(error).__name__}: {error}\nThis is a bug."
+    try:
+        told += f" Paste this file into a report: {write_log(error, args)}"
+    except OSError as reason:
+        end = "".join(traceback.format_exception(error)[-4:])
+        told += f" Paste this into a report, for no log could be written ({reason}):\n{end}"
+    click.echo(told, err=True)
+    return ExitCode.BUG
 
 
 def _show_error(error: HarnessError, args: Sequence[str]) -> None:
@@ -109,12 +159,7 @@ def _run(args: Sequence[str] | None) -> int:
         sys.stderr.close()
         return ExitCode.FINE
     except Exception as error:  # a bug: the user gets a log to paste instead of a traceback
-        from harness.cli.crash import write_log
-
-        log = write_log(error, args if args is not None else sys.argv[1:])
-        click.echo(
-            f"harness: unexpected {type(error).__name__}: {error}\nThis is a bug. Paste this file into a report: {log}",
-            err=True,
-        )
-        return ExitCode.BUG
+        if isinstance(error, OSError) and (fault := _unwritten()):
+            return _not_told(fault)
+        return _bug(error, args if args is not None else sys.argv[1:])
     return result if isinstance(result, int) else ExitCode.FINE

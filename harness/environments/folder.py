@@ -153,7 +153,10 @@ class StoreFolder:
             manifest, why_ill = read_manifest(path), ""
         except ValueError as error:
             manifest, why_ill = None, str(error)
-        stamp = self.used(path.name)
+        try:
+            last_used = self.used(path.name).stat().st_mtime
+        except OSError:
+            last_used = path.stat().st_mtime
         return Entry(
             key=path.name,
             path=path,
@@ -161,7 +164,7 @@ class StoreFolder:
             python_version=manifest.python_version if manifest else "",
             size=manifest.size if manifest else 0,
             disk=manifest.disk if manifest else 0,
-            last_used=datetime.fromtimestamp((stamp if stamp.exists() else path).stat().st_mtime, UTC),
+            last_used=datetime.fromtimestamp(last_used, UTC),
             in_use=not is_free(self.lock(path.name)),
             why_ill=why_ill,
         )

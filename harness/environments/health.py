@@ -45,17 +45,19 @@ def examine(path: Path, *, deep: bool = False) -> Health:
         manifest = read_manifest(path)
     except ValueError as error:
         return Health(key=path.name, path=path, cell="", reason=str(error))
-    reason = (
-        _name(path, manifest) or _interpreter(path, manifest) or _packages(path, manifest) or _stubs(path, manifest)
-    )
     damaged: list[Fault] = []
-    if reason is None:
-        try:
+    try:
+        reason = (
+            _name(path, manifest) or _interpreter(path, manifest) or _packages(path, manifest) or _stubs(path, manifest)
+        )
+        if reason is None:
             found = faults(site_packages(path), deep=deep)
             damaged = [fault for fault in found if fault.file not in manifest.odd_files]
             reason = _listed(damaged)
-        except ValueError as error:
-            reason = str(error)
+    except PermissionError as error:
+        reason = f"{error.filename or path} cannot be read: {error.strerror or error}"
+    except ValueError as error:
+        reason = str(error)
     names = tuple(sorted({fault.package for fault in damaged}))
     return Health(key=path.name, path=path, cell=manifest.cell, reason=reason, damaged=names)
 

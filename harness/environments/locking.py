@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from filelock import FileLock, Timeout
 
@@ -55,12 +56,19 @@ def shared(path: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds a lock now."""
-    if not path.exists():
-        return True
-    with path.open("a") as file:
-        try:
+    """Whether nobody holds a lock now; false where this user may not know."""
+    try:
+        with _opened(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
     return True
+
+
+def _opened(path: Path) -> IO[str]:
+    try:
+        return path.open("r+")
+    except PermissionError:  # another user's: on a local disk, one that can be read can be locked too
+        return path.open()

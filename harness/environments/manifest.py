@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.jsonio import write_json
 from harness.releases.lock import Lock, LockedFile
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["FILE", "Manifest", "read_manifest", "write_manifest"]
 
 FILE = "harness.json"
 #: 1: the first.
 SCHEMA = 1
+
+T = TypeVar("T", bound="DataclassInstance")
+_KINDS: dict[Any, type] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +93,27 @@ def read_manifest(path: Path) -> Manifest:
         raise ValueError(what)
     try:
         lock = document.pop("lock")
-        files = tuple(LockedFile(**file) for file in lock.pop("files"))
-        for name in ("build", "stubs"):
-            document[name] = tuple((key, value) for key, value in document[name])
-        document["odd_files"] = tuple(document["odd_files"])
-        return Manifest(lock=Lock(files=files, **lock), **document)
+        files = tuple(_typed(LockedFile(**file)) for file in lock.pop("files"))
+        for name, kind in (("build", str), ("stubs", int)):
+            document[name] = tuple((_of(str, key), _of(kind, value)) for key, value in document[name])
+        document["odd_files"] = tuple(_of(str, file) for file in document["odd_files"])
+        return _typed(Manifest(lock=_typed(Lock(files=files, **lock)), **document))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"{FILE} is damaged: {error}"
         raise ValueError(what) from error
+
+
+def _typed(instance: T) -> T:
+    """The same, once its plain fields are seen to have the types that they are declared with."""
+    for field in fields(instance):
+        if kind := _KINDS.get(field.type):
+            _of(kind, getattr(instance, field.name))
+    return instance
+
+
+def _of(kind: type, value: object) -> Any:
+    # JSON may have 2 for 2.0, and Python takes true for a number.
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        what = f"{value!r:.40} is no {kind.__name__}"
+        raise TypeError(what)
+    return value

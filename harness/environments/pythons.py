@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.environments.uv import run_uv, uv_variables
 from harness.errors import InstallError, UsageError
+from harness.paths import home_dir
 
 __all__ = ["Interpreter", "find_python", "installed_pythons"]
 
@@ -18,6 +19,10 @@ _REQUEST = re.compile(r"(?P<minor>3\.\d+)(?:\.\d+)?(?P<threads>t?)")
 # pyenv's folders are `3.10.13` and `3.13.0t`, uv's `cpython-3.13.18+freethreaded-linux-x86_64-gnu`.
 _PYENV_FOLDER = re.compile(r"(3)\.(\d+)\.(\d+)(t?)")
 _UV_FOLDER = re.compile(r"cpython-(3\.\d+)(?:\.\d+)?(\+freethreaded)?-.*")
+# Signs of a uv that could not even look, which says nothing of what is here.
+_CANNOT_ASK = re.compile(
+    r"initialize cache|No space left|quota exceeded|Read-only file system|cannot be started|not installed"
+)
 _PROGRAM = re.compile(r"python(3\.\d+t?)")
 
 
@@ -61,6 +66,8 @@ def _find(request: str, fetch: bool, search_path: str) -> Interpreter | InstallE
     try:
         return _ask(request, search_path)
     except InstallError as absent:
+        if _CANNOT_ASK.search(absent.what):
+            return absent
         if not fetch:
             what = f"this machine has no Python {request}"
             return InstallError(what, why=absent.why, next_step=f"uv python install {request}")
@@ -111,7 +118,7 @@ def _search_path(request: str) -> str:
 
 
 def _pyenv_root() -> Path:
-    return Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return Path(os.environ.get("PYENV_ROOT") or home_dir() / ".pyenv")
 
 
 def _pyenv_versions() -> Iterator[tuple[tuple[int, int, str], Path]]:
@@ -123,7 +130,7 @@ def _pyenv_versions() -> Iterator[tuple[tuple[int, int, str], Path]]:
 
 def _managed_root() -> Path:
     configured = os.environ.get("UV_PYTHON_INSTALL_DIR")
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    data = Path(os.environ.get("XDG_DATA_HOME") or home_dir() / ".local" / "share")
     return Path(configured) if configured else data / "uv" / "python"
 
 

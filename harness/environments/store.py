@@ -50,16 +50,23 @@ class Store(StoreFolder):
         """The store in the user's cache."""
         return cls(cache_dir() / "environments")
 
-    def lookup(self, cell: Cell, lock: Lock) -> Environment | None:
-        """The environment of a cell if it is there; builds nothing, fetches nothing."""
+    def lookup(self, cell: Cell, lock: Lock, *, examined: bool = False) -> Environment | None:
+        """The environment of a cell if it is there; builds nothing, fetches nothing.
+
+        Args:
+            cell: What it is for.
+            lock: What is installed.
+            examined: Whether its files are looked at first, and it is passed over when it is ill.
+        """
         try:
             interpreter = find_python(cell.python, fetch=False)
         except InstallError:
             return None
-        return self._open(self.key(cell, lock, interpreter), lock)
+        key = self.key(cell, lock, interpreter)
+        return self._open_well(key, lock) if examined else self._open(key, lock)
 
     def ensure(self, cell: Cell, lock: Lock, *, sources: Sequence[Source] | None = None) -> Environment:
-        """The environment of a cell, built if it is not there. Of several processes that ask, one builds.
+        """The environment of a cell, built if it is not there or is ill. Of several processes that ask, one builds.
 
         Args:
             cell: What it is for.
@@ -72,13 +79,13 @@ class Store(StoreFolder):
         _fit(cell, lock)
         interpreter = find_python(cell.python)
         key = self.key(cell, lock, interpreter)
-        if environment := self._open(key, lock):
+        if environment := self._open_well(key, lock):
             self._mark_used(key)
             return environment
         with _as_install_error(self.root):
             self.prepare()
             with exclusive(self.lock(key), f"another process builds {cell}: waiting for it"):
-                if environment := self._open(key, lock):
+                if environment := self._open_well(key, lock):
                     self._mark_used(key)
                     return environment
                 self.sweep(key)
@@ -111,16 +118,25 @@ class Store(StoreFolder):
             yield environment
 
     def list(self) -> tuple[Entry, ...]:
-        """All entries, the one used last first."""
-        return self.entries()
+        """All entries, the one used last first.
+
+        Raises:
+            InstallError: The folder cannot be read.
+        """
+        with _as_install_error(self.root, "read"):
+            return self.entries()
 
     def check(self, *, deep: bool = False) -> tuple[Health, ...]:
         """Why each entry is ill, if it is. An ill one is built again when it is next asked for.
 
         Args:
             deep: Read every file and compare its hash: as slow as the disk. Otherwise sizes are compared.
+
+        Raises:
+            InstallError: The folder cannot be read.
         """
-        found = tuple(examine(path, deep=deep) for path in self.paths())
+        with _as_install_error(self.root, "read"):
+            found = tuple(examine(path, deep=deep) for path in self.paths())
         for health in found:
             self.mark_ill(health)
         return found
@@ -132,9 +148,10 @@ class Store(StoreFolder):
             max_size: Bytes on the disk, hard links counted once.
 
         Raises:
-            InstallError: The folder is not a store of the harness, so nothing in it is deleted.
+            InstallError: The folder is not a store of the harness, so nothing in it is deleted, or it is not ours.
         """
-        return prune(self, max_size)
+        with _as_install_error(self.root):
+            return prune(self, max_size)
 
     def remove(self, key: str) -> bool:
         """Deletes an entry unless it is in use.
@@ -173,6 +190,19 @@ class Store(StoreFolder):
         if not (path / "bin" / "python").exists() or manifest.lock.digest != lock.digest:
             return None
         return None if self.ill(key).exists() else _environment(path, manifest)
+
+    def _open_well(self, key: str, lock: Lock) -> Environment | None:
+        # What is measured in a damaged environment would be a verdict about the damage. A look at the sizes of torch's
+        # files takes a fifth of a second.
+        environment = self._open(key, lock)
+        if environment is None:
+            return None
+        health = examine(environment.path)
+        if health.reason is None:
+            return environment
+        log.warning("%s: %s", environment.path, health.reason)
+        self.mark_ill(health)
+        return None
 
     def _mark_used(self, key: str) -> None:
         # A store that cannot be written is still good for reading.
@@ -230,11 +260,11 @@ def _fit(cell: Cell, lock: Lock) -> None:
 
 
 @contextmanager
-def _as_install_error(root: Path) -> Iterator[None]:
+def _as_install_error(root: Path, doing: str = "written") -> Iterator[None]:
     try:
         yield
     except StorageError as error:
         raise InstallError(error.what, next_step=error.next_step) from error
     except OSError as error:
-        what = f"{error.filename or root} cannot be written: {error.strerror or error}"
+        what = f"{error.filename or root} cannot be {doing}: {error.strerror or error}"
         raise InstallError(what, next_step="point HARNESS_CACHE to a folder that you own, with free space") from error

@@ -14,72 +14,9 @@ from harness import proc
 from harness.errors import InstallError
 from harness.paths import cache_dir
 from harness.releases.sources import scrub
-from harness.releases.uv import without_choices
+from harness.releases.uv import meaning_of, without_choices
 
 __all__ = ["explain", "run_uv", "uv_cache_dir", "uv_program", "uv_variables", "uv_version"]
-
-# What uv says, what that means, what helps. The first that fits is taken, so the more precise ones come first.
-_MEANINGS: tuple[tuple[str, str, str], ...] = (
-    (
-        r"No space left on device|os error 28|Disk quota exceeded",
-        "the disk is full",
-        "harness env prune --max-size 20GB, or point HARNESS_CACHE to a larger disk",
-    ),
-    (
-        r"Read-only file system|Permission denied|os error 13\b",
-        "the cache cannot be written",
-        "point HARNESS_CACHE to a folder that you own",
-    ),
-    (
-        r"[Hh]ash mismatch",
-        "a file is not the one that was locked: it was replaced on the index, or damaged on its way",
-        "look at the address that was asked; harness lock makes a new lock",
-    ),
-    (
-        r"(?i:404 Not Found|410 Gone)|was not found in the package registry|no versions? of|not available at",
-        "no index that was asked has a file of the lock any more, or not the right index was asked",
-        "harness lock --check; UV_INDEX and UV_FIND_LINKS add places to look",
-    ),
-    (
-        (
-            r"only .* (?:is|are) available|no matching|no wheels? with a matching"
-            r"|doesn't have a source distribution or wheel"
-        ),
-        "no file that was found has the hash of the lock and fits this Python and platform",
-        "harness lock --check; UV_INDEX and UV_FIND_LINKS add places to look",
-    ),
-    (
-        r"network was disabled|offline",
-        "the network is switched off for uv, and its cache does not hold the file",
-        "unset UV_OFFLINE",
-    ),
-    (
-        (
-            r"dns error|Connection refused|error sending request|client error \(Connect\)|timed out|unreachable"
-            r"|tcp connect"
-        ),
-        "the index cannot be reached",
-        "look at the network and the proxy, then run the same command again: finished downloads are kept",
-    ),
-    (
-        (
-            r"HTTP status \w* ?error|50\d (?:Internal|Bad|Service|Gateway)|status code|connection reset|incomplete"
-            r"|body error"
-        ),
-        "the index failed while it answered",
-        "run the same command again in a while: finished downloads are kept",
-    ),
-    (
-        r"Failed to build|build backend|Call to `[\w.]+` failed",
-        "a package that is only there as source could not be built",
-        "read its log above; a compiler or a header may be missing",
-    ),
-    (
-        r"zip|archive|Failed to (?:extract|unpack)|invalid (?:wheel|filename)",
-        "a downloaded file is damaged",
-        "harness env prune, or uv cache clean for the package, then run the same command again",
-    ),
-)
 
 
 @cache
@@ -145,9 +82,8 @@ def explain(error: proc.CommandError, doing: str) -> InstallError:
     chain = _chain(scrub(error.stderr))
     text = " ".join(chain)
     what = f"uv failed while {doing}: {_ends(chain) or error.reason}"
-    for pattern, why, next_step in _MEANINGS:
-        if re.search(pattern, text):
-            return InstallError(what, why=why, next_step=next_step)
+    if meaning := meaning_of(text):
+        return InstallError(what, why=meaning.why, next_step=meaning.next_step)
     return InstallError(what, next_step="run the same command with -v to see all that uv says")
 
 

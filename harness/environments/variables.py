@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from harness.cells.cell import Cell
 from harness.environments.environment import Environment
+from harness.paths import home_dir
 
 __all__ = ["ALLOCATOR", "clean_variables"]
 
@@ -57,7 +57,7 @@ def clean_variables(cell: Cell, environment: Environment, *, plain: bool = False
     for name in _PLACES:
         if value := os.environ.get(name):
             variables[name] = value
-    variables.setdefault("HOME", str(Path.home()))
+    variables.setdefault("HOME", str(home_dir()))
     if not plain:
         variables |= ALLOCATOR
     return variables | dict(cell.env)

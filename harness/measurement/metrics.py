@@ -101,7 +101,7 @@ def metrics_of(discovered: Mapping[str, Any]) -> tuple[Metric, ...]:
 
 
 def _metric(name: str, entry: Mapping[str, Any], faults: list[str]) -> Metric | None:
-    declared = {key: entry[key] for key in ("work_by", "hot_path", "claim", "summary") if key in entry}
+    declared = {key: entry[key] for key in ("work_by", "hot_path", "claim", "summary") if entry.get(key)}
     metric_name = entry.get("metric") or name
     direction = entry.get("direction", Direction.LOWER)
     own = [*_faults(entry, direction)]
@@ -129,11 +129,38 @@ def _metric(name: str, entry: Mapping[str, Any], faults: list[str]) -> Metric | 
 
 
 def _faults(entry: Mapping[str, Any], direction: object) -> Iterator[str]:
-    if direction not in set(Direction):
+    wrong = [*_wrong_types(entry)]
+    if wrong:
+        yield from wrong
+        return
+    # A list, for what a suite declares need not be hashable.
+    if direction not in list(Direction):
         yield f"direction is {direction!r}, not higher or lower"
     floor = entry.get("floor", DEFAULT_FLOOR)
     if not isinstance(floor, (int, float)) or not 0 < floor < 1:
         yield f"floor is {floor!r}, not a share between 0 and 1"
+    yield from _work_faults(entry)
+
+
+def _wrong_types(entry: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("metric", "metric_unit", "work_by", "hot_path", "claim", "summary"):
+        if not isinstance(entry.get(name) or "", str):
+            yield f"{name} is {entry[name]!r}, not a text"
+    for name in ("tags", "requires"):
+        if not _texts(entry.get(name, ())):
+            yield f"{name} is {entry[name]!r}, not a list of texts"
+    for name in ("timeout", "setup_cache_timeout"):
+        seconds = entry.get(name)
+        if seconds is not None and not _positive(seconds):
+            yield f"{name} is {seconds!r}, not a positive number of seconds"
+    params = entry.get("params", ())
+    if not isinstance(params, (list, tuple)) or not all(_texts(values) for values in params):
+        yield f"params is {params!r}, not a list of lists"
+    if not _texts(entry.get("param_names", ())):
+        yield f"param_names is {entry['param_names']!r}, not a list of texts"
+
+
+def _work_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     work, work_by = entry.get("work", 1.0), entry.get("work_by", "")
     if not isinstance(work, Mapping):
         if not _positive(work):
@@ -145,6 +172,11 @@ def _faults(entry: Mapping[str, Any], direction: object) -> Iterator[str]:
     for text in entry["params"][list(entry["param_names"]).index(work_by)]:
         if not _positive(_work_for(work, text)):
             yield f"work has no positive number for {work_by}={text}"
+
+
+def _texts(value: object) -> bool:
+    # A text is a sequence of texts too, and would become its letters.
+    return isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value)
 
 
 def _positive(number: object) -> bool:

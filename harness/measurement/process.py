@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import selectors
 import signal
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -98,12 +100,14 @@ class MeasuredProcess:
         self._answers = _Pipe()
         self._noise = _Pipe()
         self._said = bytearray()
+        self._turn = 0
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as cleanup:
             folder = cleanup.enter_context(
                 tempfile.TemporaryDirectory(prefix=worker.FOLDER_PREFIX, ignore_cleanup_errors=True)
             )
+            self._folder = os.path.realpath(folder)
             self._kills = oom_kills()
             command = [
                 *self.side.command,
@@ -144,7 +148,8 @@ class MeasuredProcess:
 
     def started(self) -> Suite:
         """Waits for the worker to have imported the suite."""
-        answer = self._receive("importing the suite", self._options.start_timeout)
+        fields = ("type", "version", "params", "timeout", "setup_cache_timeout")
+        answer = self._receive("importing the suite", self._options.start_timeout, fields)
         suite = Suite(
             type=answer["type"],
             version=answer["version"],
@@ -162,7 +167,7 @@ class MeasuredProcess:
 
     def fingerprint(self) -> dict[str, Any]:
         """The facts of the process, after `look`: the subject is imported for them, if nothing did before."""
-        facts: dict[str, Any] = self._receive("reading its facts", self._options.start_timeout)["facts"]
+        facts: dict[str, Any] = self._receive("reading its facts", self._options.start_timeout, ["facts"])["facts"]
         return facts
 
     def setup(self, index: int) -> None:
@@ -171,21 +176,21 @@ class MeasuredProcess:
         Raises:
             NotMeasuredError: Among others with the state *skipped*, when the benchmark says that it cannot run here.
         """
-        skipped = self._ask("setup", self._setup_timeout, index=index)["skipped"]
+        skipped = self._ask("setup", self._setup_timeout, ["skipped"], index=index)["skipped"]
         if skipped is not None:
             raise NotMeasuredError(State.SKIPPED, skipped)
 
     def calibrate(self) -> int:
         """Warms up, and returns how many calls a sample has."""
-        return int(self._ask("calibrate", self._timeout)["number"])
+        return int(self._ask("calibrate", self._timeout, ["number"])["number"])
 
     def sample(self, number: int) -> dict[str, Any]:
         """Takes one sample: `value`, `at` (seconds of the monotonic clock), `canary`, `faults`."""
-        return self._ask("sample", self._timeout, number=number)
+        return self._ask("sample", self._timeout, ["value", "at", "canary", "faults"], number=number)
 
     def teardown(self) -> dict[str, Any]:
         """Runs the teardown functions of the parameter set; returns what the benchmark said beside its values."""
-        details: dict[str, Any] = self._ask("teardown", self._timeout)["details"]
+        details: dict[str, Any] = self._ask("teardown", self._timeout, ["details"])["details"]
         return details
 
     def words(self) -> str:
@@ -196,22 +201,28 @@ class MeasuredProcess:
         self._said.clear()
         return text
 
-    def _ask(self, do: str, timeout: float, **fields: object) -> dict[str, Any]:
+    def _ask(self, do: str, timeout: float, wanted: Collection[str], **fields: object) -> dict[str, Any]:
         self._send({"do": do, **fields})
-        return self._receive(f"in {do}", timeout)
+        return self._receive(f"in {do}", timeout, wanted)
 
     def _send(self, message: dict[str, object]) -> None:
         # A worker that is gone is reported by the answer that does not come.
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._commands, json.dumps(message).encode() + b"\n")
+            self._turn += 1
+            os.write(self._commands, json.dumps(message | {"turn": self._turn}).encode() + b"\n")
 
-    def _receive(self, doing: str, timeout: float) -> dict[str, Any]:
+    def _receive(self, doing: str, timeout: float, wanted: Collection[str]) -> dict[str, Any]:
+        """The answer to the last command, with the fields that are wanted of it."""
         answer = self._answer(doing, timeout)
-        if "failed" in answer:
-            raise NotMeasuredError(_FAILURES[answer["failed"]], answer["reason"])
-        return answer
+        if isinstance(answer, dict) and answer.get("turn") == self._turn:
+            if answer.get("failed") in _FAILURES:
+                raise NotMeasuredError(_FAILURES[answer["failed"]], str(answer.get("reason", "")))
+            if answer.keys() >= set(wanted):
+                return answer
+        # A process that a benchmark forked may speak too, or the benchmark itself.
+        raise NotMeasuredError(State.CRASHED, f"gave an answer to no question while {doing}")
 
-    def _answer(self, doing: str, timeout: float) -> dict[str, Any]:
+    def _answer(self, doing: str, timeout: float) -> Any:
         end = time.monotonic() + timeout
         with selectors.DefaultSelector() as selector:
             for pipe in (self._answers, self._noise):
@@ -231,11 +242,10 @@ class MeasuredProcess:
                 if dead and b"\n" not in self._answers.text:
                     raise self._death(doing)
             try:
-                answer: dict[str, Any] = json.loads(line)
-            except ValueError:
+                return _plain(json.loads(line))
+            except (ValueError, RecursionError):
                 reason = f"gave an answer that is none while {doing}"
                 raise NotMeasuredError(State.CRASHED, reason) from None
-            return answer
 
     def _line(self) -> bytes | None:
         """The next whole answer; lines without the mark are noise of the interpreter's start."""
@@ -294,10 +304,26 @@ class MeasuredProcess:
         proc.kill_group(self._process)
         process = self._process
         process.wait()
+        worker.kill_left_behind(self._folder)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+
+def _plain(value: Any) -> Any:
+    """JSON that can be stored: benchmarks say NaN, and quote file names that are no text."""
+    match value:
+        case str():
+            return value.encode("utf-8", errors="backslashreplace").decode("utf-8")
+        case float() if not math.isfinite(value):
+            return str(value)
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {_plain(key): _plain(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def _signal_name(number: int) -> str:

@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from harness.errors import StorageError
+from harness.errors import ConfigurationError, StorageError
+from harness.measurement.metrics import metrics_of
 from harness.measurement.options import Options
 from harness.measurement.records import BenchmarkId, Record
 from harness.measurement.schema import FormatError, structure
@@ -134,6 +135,7 @@ def load(path: Path) -> Run:
             match entry.pop("kind", None):
                 case "record":
                     record = structure(entry, Record)
+                    datetime.fromisoformat(record.started_at)
                     records.pop(_place(record), None)
                     records[_place(record)] = record
                 case "fingerprint":
@@ -182,12 +184,30 @@ def _header(path: Path, line: bytes) -> Header:
         if isinstance(schema, int) and schema > SCHEMA:
             what = f"{path}:1: schema {schema} is newer than {SCHEMA}, the newest that this harness reads"
             raise StorageError(what, next_step="update the harness")
-        return structure(entry, Header)
-    except FormatError as error:
+        header = structure(entry, Header)
+        _check(header)
+        return header
+    except (FormatError, ConfigurationError) as error:
         what = f"{path}:1: {error}"
         raise StorageError(
             what, why="the file was changed by hand, or is none of the harness", next_step=f"move {path.parent} away"
         ) from error
+
+
+def _check(header: Header) -> None:
+    """Makes sure of what types do not say and a comparison relies on."""
+    try:
+        if datetime.fromisoformat(header.created).tzinfo is None:
+            what = f"{header.created} has no time zone @ $.created"
+            raise FormatError(what)
+    except ValueError as error:
+        what = f"{error} @ $.created"
+        raise FormatError(what) from error
+    options = header.options
+    if not (1 <= options.rounds <= options.max_rounds and options.batch >= 1 and options.samples >= 1):
+        what = "rounds that there cannot be @ $.options"
+        raise FormatError(what)
+    metrics_of(header.benchmarks)
 
 
 def _fault(path: Path, line: int, reason: str, text: bytes) -> Fault:

@@ -86,11 +86,13 @@ class Worker:
         self.timer = None
         self.isolated = False
         self.notes = []
+        # Kept, for a benchmark may clear the variables.
+        self.details = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
 
     def start(self, flags, affinity, priority):
         """Sets up the process, then imports the suite."""
         self._schedule(affinity, priority)
-        os.environ[DETAILS] = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
+        os.environ[DETAILS] = self.details
         load("measurement", "flags").apply_flags(flags)
         from asv_runner.benchmarks.timeraw import TimerawBenchmark
         from asv_runner.discovery import get_benchmark_from_name
@@ -236,23 +238,26 @@ class Worker:
         """Runs the teardown functions of the current parameter set; gives what the benchmark said beside its values."""
         self.benchmark.do_teardown()
         self.timer = None
-        return {"details": take_details()}
+        return {"details": take_details(self.details)}
 
 
-def take_details():
+def take_details(path):
     """What benchmarks wrote since this was asked last: JSON objects, one a line, later ones winning."""
     details = {}
     with contextlib.suppress(OSError):
-        with open(os.environ[DETAILS], encoding="utf-8") as file:  # noqa: PTH123
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             for line in file:
-                details.update(json.loads(line))
-        os.unlink(os.environ[DETAILS])  # noqa: PTH108
+                with contextlib.suppress(ValueError, RecursionError):  # whatever else a benchmark wrote is passed over
+                    said = json.loads(line)
+                    details.update(said if isinstance(said, dict) else {})
+        os.unlink(path)  # noqa: PTH108
     return details
 
 
 def failure(error):
     """The answer to a command that raised; its traceback goes to standard error."""
-    traceback.print_exception(type(error), error, error.__traceback__)
+    with contextlib.suppress(Exception):  # the suite may have closed the stream, or put one of its own there
+        traceback.print_exception(type(error), error, error.__traceback__)
     text = "".join(traceback.format_exception_only(type(error), error)[-1:])
     lowered = text.lower()
     if type(error).__name__ == "SkipNotImplemented":
@@ -264,21 +269,30 @@ def failure(error):
     return {"failed": kind, "reason": " ".join(text.split())[:500]}
 
 
+def flush():
+    """Sends on what was printed, as far as the suite left the streams in place."""
+    for name in ("stdout", "stderr"):
+        with contextlib.suppress(Exception):
+            getattr(sys, name).flush()
+
+
 def serve(worker, commands, answers):
     """Answers commands until there are no more."""
     with os.fdopen(commands, encoding="utf-8") as lines, os.fdopen(answers, "w", encoding="utf-8") as out:
+        own = os.getpid()
         for line in lines:
             command = json.loads(line)
-            do = command.pop("do")
+            do, turn = command.pop("do"), command.pop("turn")
             if do == "quit":
                 return
             try:
                 answer = getattr(worker, do)(**command)
             except BaseException as error:  # sys.exit in a benchmark ends the benchmark, not the conversation
                 answer = failure(error)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            out.write(MARK + json.dumps(answer) + "\n")
+            if os.getpid() != own:
+                os._exit(0)  # a child that a benchmark forked and let return: the parent answers
+            flush()
+            out.write(MARK + json.dumps(dict(answer, turn=turn)) + "\n")
             out.flush()
 
 
@@ -292,6 +306,39 @@ def take_pipes():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
     return commands, answers
+
+
+def kill_left_behind(folder: str) -> None:
+    """Kills what a benchmark started in a session of its own, which the end of the worker's group does not reach.
+
+    Such a process stands in the worker's folder, which is nobody else's, or has the folder in its variables. Best
+    effort: where the system has no /proc, or the process left both behind, it lives on.
+    """
+    own = str(os.getpid())
+    for _ in range(3):  # one that is just being started may be missed at first
+        found = [pid for pid in _numbers() if pid != own and _belongs(pid, folder)]
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+        if not found:
+            return
+
+
+def _numbers() -> list[str]:
+    try:
+        return [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _belongs(pid: str, folder: str) -> bool:
+    try:
+        if os.readlink("/proc/" + pid + "/cwd") == folder:
+            return True
+        with open("/proc/" + pid + "/environ", "rb") as file:  # noqa: PTH123
+            return (DETAILS + "=" + folder + "/").encode("utf-8", "surrogateescape") in file.read()
+    except OSError:
+        return False
 
 
 def guard(commands, answers):
@@ -318,10 +365,10 @@ def guard(commands, answers):
     os.setpgid(0, 0)  # so as not to die with the rest before the folder is gone
     os.killpg(group, signal.SIGKILL)
     if os.path.basename(folder).startswith(FOLDER_PREFIX):  # noqa: PTH119
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, "details.jsonl"))  # noqa: PTH108, PTH118
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)  # noqa: PTH106
+        import shutil
+
+        kill_left_behind(folder)
+        shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
@@ -333,8 +380,7 @@ def main(arguments):
     serve(Worker(*arguments), commands, answers)
     # Exit handlers clean up what benchmarks started; taking the interpreter apart would only cost time.
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush()
     os._exit(0)
 
 

@@ -62,7 +62,7 @@ def build_cell(
     store = Store.default()
     uv = place.uv_for(cell)
     lock = lock_for(request_for(spec, place, cell), uv, locks=project.locks)
-    ready = store.lookup(cell, lock)
+    ready = store.lookup(cell, lock, examined=True)
     on_building(Building(cell, lock.size, ready is not None))
     return ready or store.ensure(cell, lock, sources=uv.sources)
 

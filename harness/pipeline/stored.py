@@ -19,9 +19,14 @@ def stored_runs(runs: Path) -> Iterator[Run]:
     """Every run whose records can be read, the newest first; says which cannot."""
     for path in sorted(runs.glob(f"*/{FILE}"), reverse=True):
         try:
-            yield load(path)
+            run = load(path)
         except StorageError as error:
             log.warning("not read: %s", error.what)
+            continue
+        if len(run.header.sides) != 2:
+            log.warning("not read: %s compares no two sides", path)
+            continue
+        yield run
 
 
 def find_run(runs: Path, baseline: str, candidate: str = "") -> tuple[Run, bool]:

@@ -67,12 +67,10 @@ def load_benchmarks(folder: Path, cache: Path) -> Benchmarks:
 
     Raises:
         MeasurementError: The suite cannot be imported.
-        ConfigurationError: It declares its metrics wrongly.
+        ConfigurationError: It declares its metrics wrongly, or a file of it cannot be read.
     """
     kept = cache / "suites" / f"{_state(folder)}.json"
-    suite: Suite | None = None
-    with suppress(OSError, ValueError):
-        suite = json.loads(kept.read_text(encoding="utf-8"))
+    suite = _kept(kept)
     if suite is None:
         variables = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         suite = discover(Path(sys.executable), folder, variables | {"PYTHONDONTWRITEBYTECODE": "1"})
@@ -81,6 +79,19 @@ def load_benchmarks(folder: Path, cache: Path) -> Benchmarks:
         except StorageError as error:
             log.info("the list of benchmarks is not kept: %s", error.what)
     return Benchmarks(folder=folder, suite=suite, metrics=metrics_of(suite))
+
+
+def _kept(path: Path) -> Suite | None:
+    """The suite as it was kept; None where it is not there, or is not what was written."""
+    with suppress(OSError, ValueError, RecursionError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and all(_is_benchmark(*entry) for entry in document.items()):
+            return document
+    return None
+
+
+def _is_benchmark(name: str, entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("name") == name and isinstance(entry.get("params"), list)
 
 
 def _state(folder: Path) -> str:

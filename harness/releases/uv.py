@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -13,8 +12,9 @@ from pathlib import Path
 from harness import proc
 from harness.errors import ResolveError
 from harness.releases.sources import Source, index_environment, scrub
+from harness.scratch import scratch
 
-__all__ = ["Uv", "compile_pylock", "uv_environment", "without_choices"]
+__all__ = ["Meaning", "Uv", "compile_pylock", "meaning_of", "uv_environment", "without_choices"]
 
 #: Seconds for one resolution; a cold cache and a slow index take a minute.
 TIMEOUT = 900.0
@@ -29,6 +29,106 @@ _CHOICES = re.compile(
 )
 _MARK = re.compile(r"^\W*(?P<kind>error|cause|hint|warning)?:?\s*(?P<text>.*)$")
 _NETWORK = ("Failed to fetch", "Request failed", "error sending request", "client error", "HTTP status")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What it means when uv says something.
+
+    Attributes:
+        pattern: What it says.
+        why: What that means.
+        next_step: What helps.
+        of_cache: Whether it is about the place where uv keeps its files, whatever it was asked.
+    """
+
+    pattern: str
+    why: str
+    next_step: str
+    of_cache: bool = False
+
+
+# The first that fits is taken, so the more precise ones come first.
+_MEANINGS = (
+    Meaning(
+        r"No space left on device|os error 28|Disk quota exceeded",
+        "the disk is full",
+        "harness env prune --max-size 20GB, or point HARNESS_CACHE to a larger disk",
+        of_cache=True,
+    ),
+    Meaning(
+        r"Read-only file system|Permission denied|os error 13\b|os error 30\b",
+        "the cache cannot be written",
+        "point HARNESS_CACHE to a folder that you own",
+        of_cache=True,
+    ),
+    Meaning(
+        r"Not a directory|File exists|os error 20\b|os error 17\b",
+        "the cache, or a folder above it, is a file",
+        "point HARNESS_CACHE to a folder that you own",
+        of_cache=True,
+    ),
+    Meaning(
+        r"Failed to initialize cache",
+        "there can be no cache at that place",
+        "point HARNESS_CACHE to a folder that you own",
+        of_cache=True,
+    ),
+    Meaning(
+        r"[Hh]ash mismatch",
+        "a file is not the one that was locked: it was replaced on the index, or damaged on its way",
+        "look at the address that was asked; harness lock makes a new lock",
+    ),
+    Meaning(
+        r"(?i:404 Not Found|410 Gone)|was not found in the package registry|no versions? of|not available at",
+        "no index that was asked has a file of the lock any more, or not the right index was asked",
+        "harness lock --check; UV_INDEX and UV_FIND_LINKS add places to look",
+    ),
+    Meaning(
+        (
+            r"only .* (?:is|are) available|no matching|no wheels? with a matching"
+            r"|doesn't have a source distribution or wheel"
+        ),
+        "no file that was found has the hash of the lock and fits this Python and platform",
+        "harness lock --check; UV_INDEX and UV_FIND_LINKS add places to look",
+    ),
+    Meaning(
+        r"network was disabled|offline",
+        "the network is switched off for uv, and its cache does not hold the file",
+        "unset UV_OFFLINE",
+    ),
+    Meaning(
+        (
+            r"dns error|Connection refused|error sending request|client error \(Connect\)|timed out|unreachable"
+            r"|tcp connect"
+        ),
+        "the index cannot be reached",
+        "look at the network and the proxy, then run the same command again: finished downloads are kept",
+    ),
+    Meaning(
+        (
+            r"HTTP status \w* ?error|50\d (?:Internal|Bad|Service|Gateway)|status code|connection reset|incomplete"
+            r"|body error"
+        ),
+        "the index failed while it answered",
+        "run the same command again in a while: finished downloads are kept",
+    ),
+    Meaning(
+        r"Failed to build|build backend|Call to `[\w.]+` failed",
+        "a package that is only there as source could not be built",
+        "read its log above; a compiler or a header may be missing",
+    ),
+    Meaning(
+        r"zip|archive|Failed to (?:extract|unpack)|invalid (?:wheel|filename)",
+        "a downloaded file is damaged",
+        "harness env prune, or uv cache clean for the package, then run the same command again",
+    ),
+)
+
+
+def meaning_of(text: str) -> Meaning | None:
+    """What a failure of uv means, where that is known."""
+    return next((meaning for meaning in _MEANINGS if re.search(meaning.pattern, text)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +189,7 @@ def compile_pylock(
     """
     from uv import find_uv_bin  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(prefix="harness-lock-") as scratch:
-        folder = Path(scratch)
+    with scratch(uv.cache, "harness-lock-") as folder:
         output = folder / "pylock.toml"
         arguments = ["pip", "compile", "-", "--format", "pylock.toml", "-o", str(output), "--no-header"]
         arguments += ["--no-annotate", "--python-platform", platform]
@@ -111,7 +210,7 @@ def compile_pylock(
             proc.run(
                 [find_uv_bin(), *arguments],
                 env=uv_environment(uv),
-                cwd=folder,
+                cwd=Path(folder.anchor),  # the cache may lie in a project, whose settings uv would take
                 stdin="".join(f"{requirement}\n" for requirement in requirements),
                 timeout=TIMEOUT,
             )
@@ -139,6 +238,8 @@ def _explained(error: proc.CommandError, label: str, offline: bool) -> ResolveEr
             told[kind][-1] += f" {match['text']}"
     causes = told["error"] + told["cause"]
     text = " ".join(causes)
+    if (meaning := meaning_of(text)) and meaning.of_cache:  # a download fails on a full disk too
+        return ResolveError(f"{label}: uv failed: {_short(text)}", why=meaning.why, next_step=meaning.next_step)
     if any(sign in text for sign in _NETWORK):
         shown = next((cause for cause in causes if cause.startswith("Failed to fetch")), causes[0])
         what = f"{label}: uv could not ask an index: {_short(shown)}"

@@ -142,7 +142,7 @@ def make_sample_project(root: Path, cache: Path) -> SampleProject:
     (root / "benchmarks" / "bench_work.py").write_text(BENCH)
     dates = {version: f"2020-01-0{number + 1}T00:00:00+00:00" for number, version in enumerate(RELEASES)}
     write_line(root / "matrix" / "line.releases.json", line_of(dates))
-    keep = ("PATH", "LANG", "TMPDIR", "SSL_CERT_FILE", "UV_DEFAULT_INDEX", "PYENV_ROOT")
+    keep = ("PATH", "PYTHONPATH", "LANG", "TMPDIR", "SSL_CERT_FILE", "UV_DEFAULT_INDEX", "PYENV_ROOT")
     env = {name: os.environ[name] for name in keep if name in os.environ}
     env |= {
         "HOME": str(root / "home"),

@@ -525,6 +525,18 @@ def test_environment_that_a_check_found_ill_is_built_again_from_a_fresh_download
     assert f"/files/{beta.filename}" not in index.requests
 
 
+def test_environment_that_was_damaged_since_is_built_again(index: Index, store: Store):
+    lock = lock_of(index.offer("alpha", "1.0"))
+    environment = store.ensure(cell_of(), lock)
+    [module] = environment.path.glob("lib/*/site-packages/alpha/__init__.py")
+    module.unlink()
+    assert store.lookup(cell_of(), lock) == environment, "planning does not look at files"
+    assert store.lookup(cell_of(), lock, examined=True) is None
+    store.ill(environment.key).unlink()
+    store.ensure(cell_of(), lock)
+    assert module.exists()
+
+
 def test_environment_that_was_mended_is_used_again(index: Index, store: Store):
     lock = lock_of(index.offer("alpha", "1.0"))
     environment = store.ensure(cell_of(), lock)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_comes_back_as_it_went(tmp_path: Path):
         ({"lock": None}, "damaged"),
         ({"build": 3}, "damaged"),
         ({"surprise": 1}, "damaged"),
+        ({"size": "large"}, "'large' is no int"),
+        ({"size": True}, "True is no int"),
+        ({"cell": None}, "None is no str"),
+        ({"stubs": [["libcudart.so.12", "1656"]]}, "'1656' is no int"),
+        ({"odd_files": [5]}, "5 is no str"),
+        ({"lock": {**asdict(MANIFEST.lock), "python": 3.11}}, "3.11 is no str"),
+        ({"lock": {**asdict(MANIFEST.lock), "files": [{**asdict(FILES[0]), "version": 1}]}}, "1 is no str"),
     ],
 )
 def test_damage_is_told(tmp_path: Path, change: object, words: str):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_without_fetching_nothing_is_tried(monkeypatch: pytest.MonkeyPatch):
         with pytest.raises(InstallError, match=r"^this machine has no Python 3\.8\.2\n"):
             find_python("3.8.2", fetch=False)
     assert asked == ["find"], "asked once, found missing, kept"
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_cache_that_cannot_be_is_not_an_absent_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / place))
+    pythons._find.cache_clear()
+    with pytest.raises(InstallError, match=rf"^uv failed while looking for Python {re.escape(RUNNING)}") as caught:
+        find_python(RUNNING)
+    pythons._find.cache_clear()
+    assert "is a file" in caught.value.why
+    assert "HARNESS_CACHE" in caught.value.next_step
 
 
 @pytest.fixture

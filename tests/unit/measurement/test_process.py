@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.jsonio import canonical
 from harness.measurement.process import LOG_LIMIT, MeasuredProcess, NotMeasuredError
 from harness.measurement.records import State
 from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone, processes_naming
@@ -187,6 +188,50 @@ def test_bad_benchmarks(make_side: SideMaker, suite: Path, marker: str, how: str
     assert eventually_gone(marker) == []
 
 
+def test_details_that_cannot_be_stored_are_told_as_words(make_side: SideMaker, suite: Path) -> None:
+    with MeasuredProcess(make_side(), suite, "odd.track_details", QUICK) as process:
+        process.start()
+        process.started()
+        process.setup(0)
+        process.calibrate()
+        process.sample(1)
+        details = process.teardown()
+    assert details == {"loss": "nan", "path": "\\udcff.pt", "far": "inf", "kept": 1}
+    assert canonical(details).encode()
+
+
+def test_a_child_that_returns_into_the_worker_says_nothing(make_side: SideMaker, suite: Path) -> None:
+    assert measure(make_side, suite, "odd.track_forked")["value"] == 1
+
+
+def test_children_in_sessions_of_their_own_end_too(make_side: SideMaker, suite: Path, marker: str) -> None:
+    assert measure(make_side, suite, "odd.track_leaving")["value"] == 1
+    assert eventually_gone(marker) == []
+
+
+@pytest.mark.parametrize("name", ["track_closed_output", "track_no_variables"])
+def test_a_suite_that_spoils_its_process_is_measured_all_the_same(make_side: SideMaker, suite: Path, name: str) -> None:
+    assert measure(make_side, suite, f"odd.{name}")["value"] == 1
+
+
+def test_what_was_raised_is_told_without_standard_error(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "odd.track_closed_and_raised")
+    assert error.value.reason == "ValueError: after the end"
+
+
+def test_an_answer_to_no_question_is_a_crash(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError, match="gave an answer to no question while in sample") as error:
+        measure(make_side, suite, "odd.track_answering")
+    assert error.value.state is State.CRASHED
+
+
+def test_a_reason_that_is_no_text_can_be_written(make_side: SideMaker, suite: Path) -> None:
+    with pytest.raises(NotMeasuredError) as error:
+        measure(make_side, suite, "odd.track_no_text")
+    assert error.value.reason == "ValueError: cannot open \\udcff.pt"
+
+
 def test_killed_by_the_kernel_for_memory(make_side: SideMaker, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([3, 4])
     monkeypatch.setattr("harness.measurement.process.oom_kills", lambda: next(counts))
@@ -249,19 +294,32 @@ with MeasuredProcess(*pickle.loads(Path(sys.argv[1]).read_bytes())) as process:
 
 
 def test_harness_killed_while_a_worker_hangs(make_side: SideMaker, suite: Path, marker: str, tmp_path: Path) -> None:
+    folders = tmp_path / "folders"
+    folders.mkdir()
     (tmp_path / "asked").write_bytes(pickle.dumps((make_side(), suite, "bad.Bad.time_it", QUICK)))
     bad = suite / "bad.py"
-    bad.write_text(bad.read_text().replace("timeout = 2.0", "timeout = 60.0"))
-    with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")]) as harness:
+    bad.write_text(
+        bad.read_text()
+        .replace("timeout = 2.0", "timeout = 60.0")
+        .replace(
+            "# A child",
+            "os.makedirs('written/by'); open('written/by/me', 'w').close()\n"
+            "        subprocess.Popen(['sleep', '600'], start_new_session=True)\n        # A child",
+        )
+    )
+    variables = os.environ | {"TMPDIR": str(folders)}
+    with subprocess.Popen([sys.executable, "-c", HANG, str(tmp_path / "asked")], env=variables) as harness:
         for _ in range(600):
-            if len(processes_naming(marker)) >= 3:  # the worker, its guard, and the child of the benchmark
+            if len(processes_naming(marker)) >= 4:  # the worker, its guard, and the children of the benchmark
                 break
             time.sleep(0.05)
         else:
             pytest.fail("the benchmark did not come to hang")
         time.sleep(0.2)
+        assert list(folders.glob("*/written/by/me"))
         harness.kill()
     assert eventually_gone(marker) == []
+    assert list(folders.iterdir()) == []
 
 
 def test_affinity_and_scheduling(make_side: SideMaker, suite: Path) -> None:

@@ -112,6 +112,7 @@ def test_any_cut_loses_only_what_follows_it(tmp_path_factory: pytest.TempPathFac
         ('{"kind":"record"}', "required field missing"),
         ('{"kind":"secret"}', "unknown kind of line 'secret'"),
         (json.dumps({"kind": "record", **unstructure(record()), "number": "3"}), "expected int, got '3' @ $.number"),
+        (json.dumps({"kind": "record", **unstructure(record()), "started_at": "x"}), "Invalid isoformat string"),
         (json.dumps({"kind": "record", **unstructure(record()), "mood": 1}), "extra fields found"),
         (json.dumps({"kind": "record", **unstructure(record()), "state": "fine"}), "@ $.state"),
     ],
@@ -146,6 +147,29 @@ def test_useless_header(tmp_path: Path, text: str, said: str) -> None:
     folder = tmp_path / "r"
     folder.mkdir()
     (folder / "records.jsonl").write_text(text)
+    with pytest.raises(StorageError, match=said):
+        load(folder)
+    assert find_unfinished(tmp_path, "k") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("created",), "2026-11-01T00:00:00", "no time zone"),
+        (("created",), "yesterday", "created"),
+        (("benchmarks", "b.time_x", "params"), 5, "params is 5"),
+        (("options", "rounds"), 0, "rounds that there cannot be"),
+    ],
+)
+def test_edited_header(tmp_path: Path, place: tuple[str, ...], value: object, said: str) -> None:
+    folder = written(tmp_path, [record()])
+    first, *rest = (folder / "records.jsonl").read_text().splitlines()
+    document = json.loads(first)
+    inner = document
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    (folder / "records.jsonl").write_text("\n".join([json.dumps(document), *rest]) + "\n")
     with pytest.raises(StorageError, match=said):
         load(folder)
     assert find_unfinished(tmp_path, "k") is None

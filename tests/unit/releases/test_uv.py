@@ -64,6 +64,22 @@ def test_words_without_a_mark_are_told_too(monkeypatch, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("failed to write: No space left on device (os error 28)", "the disk is full"),
+        ("failed to open file: Read-only file system (os error 30)", "the cache cannot be written"),
+        ("failed to create directory: Not a directory (os error 20)", "is a file"),
+        ("failed to create directory: File exists (os error 17)", "is a file"),
+        ("failed to create directory: No such file or directory (os error 2)", "no cache at that place"),
+    ],
+)
+def test_a_cache_that_cannot_be_written_is_told(monkeypatch, tmp_path, said, why):
+    error = compiling(monkeypatch, tmp_path, f"error: Failed to initialize cache at `/c`\n  cause: {said}\n")
+    assert why in error.why
+    assert "HARNESS_CACHE" in error.next_step
+
+
 @pytest.mark.parametrize("stderr", ["", "error: No space left on device (os error 28)\n", "y" * 9999])
 def test_whatever_uv_says_stays_short(monkeypatch, tmp_path, stderr):
     error = compiling(monkeypatch, tmp_path, stderr)
