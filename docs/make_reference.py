@@ -20,7 +20,7 @@ _MEANING = {
     ExitCode.MEASURE: "nothing could be measured, or what was measured could not be stored",
     ExitCode.UNDECIDED: "rows stayed undecided after all rounds",
     ExitCode.BUG: "a bug; a log to paste was written, its place is printed",
-    ExitCode.INTERRUPTED: "interrupted; the same command goes on",
+    ExitCode.INTERRUPTED: "interrupted, by Ctrl-C, SIGTERM or SIGHUP; the same command goes on",
 }
 
 

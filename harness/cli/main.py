@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import logging
 import os
+import signal
 import sys
 import traceback
 from itertools import pairwise
@@ -19,6 +20,7 @@ from harness.errors import ExitCode, HarnessError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
 
 __all__ = ["cli", "main"]
 
@@ -84,10 +86,19 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell: whoever did that wants to hear nothing
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # One that is ignored stays so: nohup lets a run outlive its terminal.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
     code = _run(args)
     if error := _unwritten():
         code = _not_told(error)
     sys.exit(code)
+
+
+def _interrupt(number: int, _: FrameType | None) -> NoReturn:
+    # As Ctrl-C, so that whatever is under way is cleaned up, and the user is told how to go on.
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def _unwritten() -> OSError | None:

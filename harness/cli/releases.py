@@ -31,12 +31,16 @@ def refresh() -> None:
     from harness.cells.spec import load_spec
     from harness.paths import cache_dir, find_project
     from harness.pipeline.place import look_around
-    from harness.releases.line import refresh_line
+    from harness.releases.line import refresh_line, set_aside_damaged
 
     project = find_project()
     place = look_around(load_spec(project.matrix), ["auto"], cache=cache_dir(), refresh=True)
     for note in place.catalog.notes:
         click.echo(note, err=True)
+    if aside := set_aside_damaged(project.releases):
+        click.echo(
+            f"{project.releases} is no release line: it is kept as {aside.name}, and a new one is begun", err=True
+        )
     new = refresh_line(project.releases, place.catalog, pre=False)
     for version in new:
         click.echo(f"new: {version}")

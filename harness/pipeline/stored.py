@@ -16,8 +16,12 @@ log = logging.getLogger(__name__)
 
 
 def stored_runs(runs: Path) -> Iterator[Run]:
-    """Every run whose records can be read, the newest first; says which cannot."""
-    for path in sorted(runs.glob(f"*/{FILE}"), reverse=True):
+    """Every run whose records can be read, the newest first; says which cannot.
+
+    Raises:
+        StorageError: The folder cannot be read.
+    """
+    for path in sorted(_files(runs), reverse=True):
         try:
             run = load(path)
         except StorageError as error:
@@ -27,6 +31,17 @@ def stored_runs(runs: Path) -> Iterator[Run]:
             log.warning("not read: %s compares no two sides", path)
             continue
         yield run
+
+
+def _files(runs: Path) -> list[Path]:
+    # A glob takes a folder that cannot be read for an empty one.
+    try:
+        return [path for folder in runs.iterdir() if (path := folder / FILE).is_file()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        what = f"{error.filename or runs} cannot be read: {error.strerror or error}"
+        raise StorageError(what, next_step="mend its permissions") from error
 
 
 def find_run(runs: Path, baseline: str, candidate: str = "") -> tuple[Run, bool]:

@@ -5,16 +5,18 @@ pypi-simple parses the pages. It is imported late: a catalogue that is on disk m
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, assert_never
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from packaging.utils import (
     InvalidSdistFilename,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["SourceError", "fetch_files", "named_version"]
 
 log = logging.getLogger(__name__)
+
+_HREF = re.compile(rb"""href\s*=\s*(?P<quote>["'])(?P<address>.*?)(?P=quote)""", re.IGNORECASE | re.DOTALL)
 
 #: Seconds to wait for a connection, and for each further piece of an answer.
 CONNECT_TIMEOUT = 3.0
@@ -74,7 +78,7 @@ def fetch_files(source: Source, subject: str, *, timeout: float = 15.0) -> tuple
         case SourceKind.FOLDER:
             return tuple(_folder_files(source, subject))
         case SourceKind.INDEX:
-            answer = _download(source, f"{source.address.rstrip('/')}/{subject}/", timeout)
+            answer = _download(source, _project_page(source.address, subject), timeout)
             if answer is None:
                 return ()
             files = tuple(_page_files(source, subject, _parse(source, subject, answer).packages))
@@ -89,6 +93,12 @@ def fetch_files(source: Source, subject: str, *, timeout: float = 15.0) -> tuple
             return tuple(_page_files(source, subject, _parse(source, subject, answer).packages))
         case _:
             assert_never(source.kind)
+
+
+def _project_page(address: str, subject: str) -> str:
+    # An address may end with a query (a token, a snapshot), which stays at the end.
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{subject}/"))
 
 
 def named_version(filename: str, subject: str) -> str | None:
@@ -201,12 +211,10 @@ def _failure_cause(error: Exception, timeout: float) -> str:
 
 
 def _parse(source: Source, subject: str, answer: _Answer) -> ProjectPage:
-    from pypi_simple import ProjectPage  # noqa: PLC0415
-
     match answer.content_type:
         case "application/vnd.pypi.simple.v1+json":
             try:
-                return ProjectPage.from_json_data(json.loads(answer.body), answer.url)
+                return _json_page(json.loads(answer.body), answer.url)
             except Exception as error:
                 # Whatever the parser trips over (encoding, JSON, missing keys, a newer major version): it is no page.
                 log.debug("%s: %s", source.name, error)
@@ -216,12 +224,52 @@ def _parse(source: Source, subject: str, answer: _Answer) -> ProjectPage:
             if b"<html" in start and b"</html>" not in end:
                 raise SourceError(source, "the answer broke off")
             try:
-                return ProjectPage.from_html(subject, answer.body, answer.url, answer.charset)
+                return _html_page(subject, answer)
             except Exception as error:
                 log.debug("%s: %s", source.name, error)
                 raise SourceError(source, f"answered with broken HTML ({_first_line(error)})") from None
         case other:
             raise SourceError(source, f"answered with {other or 'no content type'}, not with a list of files")
+
+
+def _json_page(document: Any, url: str) -> ProjectPage:
+    from pypi_simple import ProjectPage  # noqa: PLC0415
+
+    def reads(file: Any) -> bool:
+        try:
+            ProjectPage.from_json_data({**document, "files": [file]}, url)
+        except Exception as error:
+            log.debug("%s: passed over: %r: %s", url, file, error)
+            return False
+        return True
+
+    try:
+        return ProjectPage.from_json_data(document, url)
+    except Exception:
+        # One malformed entry must not hide the others; where all are, it is the page.
+        listed = document.get("files") if isinstance(document, dict) else None
+        good = [file for file in listed if reads(file)] if isinstance(listed, list) else []
+        if not good:
+            raise
+        return ProjectPage.from_json_data({**document, "files": good}, url)
+
+
+def _html_page(subject: str, answer: _Answer) -> ProjectPage:
+    from pypi_simple import ProjectPage  # noqa: PLC0415
+
+    def kept(match: re.Match[bytes]) -> bytes:
+        address = html.unescape(match["address"].decode("utf-8", errors="replace"))
+        try:
+            urlsplit(urljoin(answer.url, address))
+        except ValueError as error:
+            log.debug("%s: passed over: %s: %s", answer.url, address, error)
+            return b""  # an anchor without an address is no link
+        return match[0]
+
+    try:
+        return ProjectPage.from_html(subject, answer.body, answer.url, answer.charset)
+    except ValueError:
+        return ProjectPage.from_html(subject, _HREF.sub(kept, answer.body), answer.url, answer.charset)
 
 
 def _first_line(error: Exception) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from harness.errors import ConfigurationError, ResolveError
+from harness.errors import ConfigurationError, ResolveError, StorageError
 from harness.jsonio import write_json
 from harness.releases.catalog import Catalog
 
@@ -31,6 +31,7 @@ __all__ = [
     "merge",
     "read_line",
     "refresh_line",
+    "set_aside_damaged",
     "write_line",
 ]
 
@@ -130,6 +131,31 @@ def refresh_line(path: Path, catalog: Catalog, *, pre: bool = True) -> tuple[str
         write_line(path, new)
     before = {release.version for release in old.releases}
     return tuple(release.version for release in new.releases if release.version not in before)
+
+
+def set_aside_damaged(path: Path) -> Path | None:
+    """Moves a file that is no release line out of the way, so that `refresh_line` begins a new one.
+
+    Returns:
+        Where it lies now; None where the line is good, or there is none.
+
+    Raises:
+        StorageError: It cannot be moved.
+    """
+    try:
+        read_line(path)
+    except ConfigurationError:
+        if not path.exists():
+            return None
+    else:
+        return None
+    aside = path.with_name(path.name + ".corrupt")
+    try:
+        path.replace(aside)
+    except OSError as error:
+        what = f"{path} cannot be set aside: {error.strerror or error}"
+        raise StorageError(what, next_step="mend the folder's permissions, then run the same command again") from error
+    return aside
 
 
 def write_line(path: Path, line: Line) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.integration.sample_project import SampleProject, make_sample_project
+from tests.integration.test_commands import interrupt, workers_of
 
 RUN = ("run", "--rounds", "3", "--max-rounds", "3", "--samples", "5", "--from", "1.0", "--to", "1.1")
 
@@ -78,3 +81,25 @@ def test_no_standard_error(project: SampleProject) -> None:
     )
     assert done.returncode == 0
     assert "same" in done.stdout
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_ended_from_outside_as_by_the_keyboard(project: SampleProject, how: signal.Signals) -> None:
+    process = interrupt(project, how)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "same command" in said
+    deadline = time.monotonic() + 10
+    while workers_of(project):
+        assert time.monotonic() < deadline, workers_of(project)
+        time.sleep(0.1)
+
+
+def test_a_damaged_line_is_begun_anew(project: SampleProject) -> None:
+    path = project.root / "matrix" / "line.releases.json"
+    whole = path.read_text()
+    path.write_text(whole[:-20])
+    # The project's folder of wheels has no dates, so that no new line can be begun from it; that is told too.
+    done = project.run("releases", "refresh", status=3)
+    assert path.with_name(path.name + ".corrupt").read_text() == whole[:-20]
+    assert "a new one is begun" in done.stderr

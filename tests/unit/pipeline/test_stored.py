@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageError
+from harness.errors import StorageError, UsageError
 from harness.measurement.store import RunFile
-from harness.pipeline.stored import find_run
+from harness.pipeline.stored import find_run, stored_runs
 from tests.unit.measurement.test_store import header
 
 
@@ -19,3 +19,14 @@ def test_a_run_of_one_side_is_passed_over(tmp_path: Path, caplog: pytest.LogCapt
     with caplog.at_level(logging.WARNING), pytest.raises(UsageError, match="no run is called 'one'"):
         find_run(tmp_path, "one")
     assert "compares no two sides" in caplog.text
+
+
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(stored_runs(tmp_path / "nowhere")) == []
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(StorageError, match="cannot be read: Permission denied"):
+        find_run(tmp_path, "one")

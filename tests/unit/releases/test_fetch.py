@@ -69,6 +69,24 @@ def test_html_pages_give_hashes_and_relative_addresses(httpserver: HTTPServer):
     assert plain.url == httpserver.url_for("/whl/cpu/tiny-3.0-py3-none-any.whl")
 
 
+def test_a_malformed_link_hides_no_other(httpserver: HTTPServer):
+    bad = {"filename": "tiny-2.0-py3-none-any.whl", "url": "http://[bad/tiny-2.0-py3-none-any.whl", "hashes": {}}
+    httpserver.expect_request("/json/tiny/").respond_with_data(page(bad, {"filename": 5}, one()), content_type=JSON)
+    httpserver.expect_request("/html/tiny/").respond_with_data(
+        f"""<html><a href="{bad["url"]}">{bad["filename"]}</a>
+        <a href='/files/tiny-1.0-py3-none-any.whl'>tiny-1.0-py3-none-any.whl</a></html>""",
+        content_type="text/html",
+    )
+    for path in ("/json", "/html"):
+        assert [file.version for file in fetch_files(index(httpserver, path), "tiny")] == ["1.0"]
+
+
+def test_the_query_of_an_address_stays_at_its_end(httpserver: HTTPServer):
+    httpserver.expect_request("/simple/tiny/", query_string="token=x").respond_with_data(page(one()), content_type=JSON)
+    source = index(httpserver, "/simple/?token=x")
+    assert [file.version for file in fetch_files(source, "tiny")] == ["1.0"]
+
+
 def test_a_flat_page_is_filtered_by_name(httpserver: HTTPServer):
     httpserver.expect_request("/page.html").respond_with_data(
         '<html><a href="other-1.0-py3-none-any.whl">x</a><a href="a_b-1.0-py3-none-any.whl">y</a></html>',

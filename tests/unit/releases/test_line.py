@@ -21,6 +21,7 @@ from harness.releases.line import (
     merge,
     read_line,
     refresh_line,
+    set_aside_damaged,
     write_line,
 )
 
@@ -167,3 +168,15 @@ def test_the_projects_own_line_is_sound():
     assert {"1.8.1", "1.11.0", "1.12.1", "2.0.1"} <= set(line.stable())
     dates = [r.date for r in line.releases]
     assert dates == sorted(dates)
+
+
+def test_a_damaged_line_is_set_aside_and_a_good_one_stays(tmp_path):
+    path = tmp_path / "line.releases.json"
+    assert set_aside_damaged(path) is None
+    path.write_text("{ not json")
+    assert set_aside_damaged(path) == tmp_path / "line.releases.json.corrupt"
+    assert not path.exists()
+    assert (tmp_path / "line.releases.json.corrupt").read_text() == "{ not json"
+    write_line(path, Line(subject="torch"))
+    assert set_aside_damaged(path) is None
+    assert path.exists()
