@@ -104,7 +104,7 @@ def ulp_distance(a: float, b: float) -> int | None:
 
 
 def curve_of(details: Mapping[str, Any]) -> Curve | None:
-    """The curve in a record's details, as numbers or hexadecimal texts (`float.hex`); None where there is none."""
+    """The curve in a record's details, stored as numbers or as texts of `float.hex`; None where there is none."""
     stored = details.get(DETAIL)
     if not isinstance(stored, list) or not stored:
         return None

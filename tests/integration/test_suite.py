@@ -76,6 +76,7 @@ def run_once(cell: Cell, environment: Environment, suite: Path, names: Sequence[
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("cell", [OLDEST, NEW], ids=lambda cell: cell.release)
 def test_everything_runs_or_says_why_not(cell: Cell, shared_cache: Path) -> None:
     environment = environment_of(cell, shared_cache)
