@@ -71,7 +71,11 @@ def run_once(cell: Cell, environment: Environment, suite: Path, names: Sequence[
     """The outcome of each parameter set of the named benchmarks, or of all."""
     command = [str(environment.python), str(ONCE), str(suite), *names]
     variables = clean_variables(cell, environment)
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=1500)
+    # Benchmarks leave their files where they run, as they do in the folder that the harness gives each process.
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, env=variables, cwd=folder, capture_output=True, text=True, check=False, timeout=1500
+        )
     assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
