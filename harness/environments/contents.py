@@ -90,8 +90,9 @@ def faults(folder: Path, *, deep: bool = False) -> Iterator[Fault]:
     """
     for package, rows in records(folder):
         for row in rows:
-            # Byte code is listed without a size. RECORD should be; whoever rewrites it does not always think of that.
-            if not row.size.isdigit() or row.path.endswith(".dist-info/RECORD"):
+            # RECORD itself should be listed without a size; whoever rewrites it does not always think of that. Byte code
+            # is made anew for the environment's interpreter, also where a wheel brings its own (numpy's does).
+            if not row.size.isdigit() or row.path.endswith((".dist-info/RECORD", ".pyc")):
                 continue
             if reason := _wrong(folder / row.path, row.digest, int(row.size), deep):
                 yield Fault(package=package, file=row.path, reason=reason)

@@ -20,6 +20,8 @@ def folder(tmp_path: Path) -> Path:
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
         rows.append(f'"{name}",sha256={digest},{len(text)}\n')
     rows.append("my_package-1.0+cpu.dist-info/RECORD,,\n__pycache__/a.cpython-311.pyc,,\n")
+    # numpy's wheel brings byte code, which is made anew.
+    rows.append("__pycache__/b.cpython-311.pyc,sha256=AAAA,8270\n")
     (info / "RECORD").write_text("".join(rows))
     return folder
 
