@@ -115,3 +115,12 @@ def test_the_reference_sees_no_setting_of_threads(tmp_path: Path) -> None:
     kept = {"PATH": "/bin", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     assert reproducible.honest_variables(environ) == {**kept, "LD_LIBRARY_PATH": str(plain)}
     assert reproducible.honest_variables({"PATH": "/bin"}) == kept
+
+
+def test_what_a_child_leaves_behind_is_killed() -> None:
+    start = "__import__('subprocess').Popen(['sleep', '300']).pid"
+    left = in_child(eval, start, timeout=30)
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{left}").exists() and "zombie" not in Path(f"/proc/{left}/status").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
