@@ -90,7 +90,7 @@ def faults(folder: Path, *, deep: bool = False) -> Iterator[Fault]:
     """
     for package, rows in records(folder):
         for row in rows:
-            # RECORD itself should be listed without a size; whoever rewrites it does not always think of that. Byte code
+            # RECORD should be listed without a size; whoever rewrites it does not always think of that. And byte code
             # is made anew for the environment's interpreter, also where a wheel brings its own (numpy's does).
             if not row.size.isdigit() or row.path.endswith((".dist-info/RECORD", ".pyc")):
                 continue
