@@ -23,14 +23,9 @@ def stored_runs(runs: Path) -> Iterator[Run]:
     """
     for path in sorted(_files(runs), reverse=True):
         try:
-            run = load(path)
+            yield load(path)
         except StorageError as error:
             log.warning("not read: %s", error.what)
-            continue
-        if len(run.header.sides) != 2:
-            log.warning("not read: %s compares no two sides", path)
-            continue
-        yield run
 
 
 def _files(runs: Path) -> list[Path]:

@@ -105,11 +105,12 @@ def pairs_of(case: Case, side: Side) -> Iterator[Pair]:
         theirs = stack.enter_context(
             MeasuredProcess(side, REFERENCE, "bench_reference.Reference.track_seconds", OPTIONS)
         )
+        numbers: dict[MeasuredProcess, int] = {}
         for process, params in ((ours, case.params), (theirs, (case.metric,))):
             process.start()
             sets = list(itertools.product(*process.started().params))
             process.setup(sets.index(tuple(map(repr, params))))
-            process.calibrate()
+            numbers[process] = process.calibrate()
             keep_processor(process)
         for turn in range(PAIRS):
             said = {}
@@ -117,8 +118,8 @@ def pairs_of(case: Case, side: Side) -> Iterator[Pair]:
                 time.sleep(OPTIONS.gap)
                 # The other process has filled the caches. torch's timer makes two calls before it counts: so does this.
                 for _ in range(2):
-                    process.sample()
-                said[process] = process.sample()
+                    process.sample(numbers[process])
+                said[process] = process.sample(numbers[process])
             canary = max(sample["canary"] for sample in said.values())
             yield Pair(said[ours]["value"] / case.statements, said[theirs]["value"], canary)
 
