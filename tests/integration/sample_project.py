@@ -22,7 +22,7 @@ PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 RELEASES = {
     "1.0": (2000, "", ""),
     "1.1": (2000, "", ""),
-    "2.0": (3000, "", ""),
+    "2.0": (10000, "", ""),
     "3.0": (2000, "raise ImportError('libsample.so: undefined symbol')", ""),
     "4.0": (2000, "", "import ctypes; ctypes.string_at(0)"),
     "5.0": (2000, "", "raise ValueError('no such operator')"),

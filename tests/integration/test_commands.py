@@ -39,8 +39,8 @@ def test_a_slower_release_is_found_stored_and_told_again(project: SampleProject)
     (row,) = told["rows"]
     assert (told["baseline"], told["candidate"]) == (project.cell("1.1"), project.cell("2.0"))
     assert (row["metric"], row["params"], row["verdict"]) == ("work_throughput", {"size": "small"}, "slower")
-    # Two thirds of the speed; the machine may be busy.
-    assert 0.5 < row["ratio"] < 0.85
+    # A fifth of the speed: so much that a busy machine does not hide it in three rounds.
+    assert 0.1 < row["ratio"] < 0.4
     assert row["low"] < row["ratio"] < row["high"] < 0.97
     assert [skipped["reason"] for skipped in told["skipped"]] == ["large is for large machines"]
     report = project.root / told["report"]
