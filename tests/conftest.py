@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from harness.paths import cache_dir
+
+# A shell starts what it puts into the background with SIGINT ignored, and its children inherit that: Ctrl-C could not be
+# tested there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Where real torch environments of the tests live: the user's own cache, so that nothing is downloaded twice.
 SHARED_CACHE = cache_dir()
