@@ -10,7 +10,7 @@ import pytest
 
 from harness.paths import cache_dir
 
-# A shell starts what it puts into the background with SIGINT ignored, and its children inherit that: Ctrl-C could not be
+# A shell starts what it puts into the background with SIGINT ignored, and children inherit that: Ctrl-C could not be
 # tested there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -389,8 +389,9 @@ def test_plain_asv_runs_on_the_same_cells(project: SampleProject) -> None:
     asv("run", "v1.0..v2.0", "--quick", "--bench", "time_work")
     project.run("run", status=1)
     shown = asv("compare", "v1.1", "v2.0", "--factor", "1.05")
-    assert "time_work" in shown
-    assert shown.splitlines()[-1].startswith("| +")
+    row = next(line for line in shown.splitlines() if "time_work('small')" in line)
+    # ASV calls three samples a side too few to be sure of anything: it marks the ratio with a tilde.
+    assert float(row.split("|")[4].strip(" ~")) > 2
     asv("publish")
     graphs = list((project.root / ".asv" / "html" / "graphs").rglob("bench_work.Work.time_work.json"))
     assert graphs
