@@ -25,22 +25,21 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes a file beside its place, syncs it, and renames it there.
 
-    What is no text, such as half of a file's name that an error quotes, is written as an escape.
+    What is no text in a text, such as half of a file's name that an error quotes, is written as an escape.
 
     Raises:
         StorageError: The folder cannot be written or the disk is full; what stood there before still stands.
     """
+    data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", errors="backslashreplace", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             temporary = Path(file.name)
-            file.write(text)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)

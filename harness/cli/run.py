@@ -47,10 +47,9 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
     The same command goes on where an interrupted one stopped.
     """  # noqa: D301
     from harness.cli.progress import Teller
-    from harness.jsonio import write_atomic
     from harness.pipeline.run import Failed, run_plan
     from harness.reporting.comparison import FailedPair, Several
-    from harness.reporting.render import Format, render
+    from harness.reporting.plot_files import write_report
 
     start = time.monotonic()
     plan = plan_of(options)
@@ -63,8 +62,7 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
 
     def conclude(comparison: Comparison) -> None:
         report = _report(comparison, plan, notes, teller, time.monotonic() - start, options, plain=plain)
-        write_atomic(plan.project.root / report.report, render(report, Format.MARKDOWN))
-        reports.append(report)
+        reports.append(write_report(plan.project.root, report, comparison))
 
     def note(text: str) -> None:
         click.echo(text, err=True)

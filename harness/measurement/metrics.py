@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any
 
 from harness.errors import ConfigurationError, UsageError
@@ -228,19 +229,28 @@ def rows(metric: Metric) -> list[BenchmarkId]:
 def select(metrics: Iterable[Metric], *, names: Sequence[str] = (), tags: Sequence[str] = ()) -> tuple[Metric, ...]:
     """The metrics that have one of the names or one of the tags; all where neither is given.
 
+    Args:
+        metrics: What there is.
+        names: Names of metrics, or globs of them.
+        tags: Tags, or globs of them.
+
     Raises:
-        UsageError: A name or a tag that no metric has; says which are near.
+        UsageError: A name, a glob or a tag that no metric has; says which are near.
     """
     known = tuple(metrics)
     _check("metric", names, {metric.name for metric in known})
     _check("tag", tags, {tag for metric in known for tag in metric.tags})
     if not names and not tags:
         return known
-    return tuple(metric for metric in known if metric.name in names or set(tags) & set(metric.tags))
+    return tuple(metric for metric in known if _fits([metric.name], names) or _fits(metric.tags, tags))
+
+
+def _fits(known: Iterable[str], asked: Sequence[str]) -> bool:
+    return any(fnmatchcase(one, glob) for one in known for glob in asked)
 
 
 def _check(kind: str, asked: Sequence[str], known: set[str]) -> None:
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in asked if not _fits(known, [name])]
     if not unknown:
         return
     near = difflib.get_close_matches(unknown[0], sorted(known), n=3, cutoff=0.5)

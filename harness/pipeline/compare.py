@@ -45,6 +45,7 @@ class Comparison:
         differences: How the sides differ beside what is compared.
         disk: Bytes that both environments added to the disk when they were built; None where that is not known.
         curves: How far the curves of both sides are apart, where benchmarks stored some.
+        sides: The positions of baseline and candidate among the sides of the run.
     """
 
     baseline: Cell
@@ -54,6 +55,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     disk: int | None = None
     curves: tuple[CurveRow, ...] = ()
+    sides: tuple[int, int] = (0, 1)
 
 
 def options_of(profile: Profile) -> Options:
@@ -142,7 +144,13 @@ def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
     )
     curves = curve_rows(run.records, metrics, baseline=first, candidate=second)
     return Comparison(
-        baseline=baseline, candidate=candidate, run=run, table=table, differences=differences, curves=curves
+        baseline=baseline,
+        candidate=candidate,
+        run=run,
+        table=table,
+        differences=differences,
+        curves=curves,
+        sides=(first, second),
     )
 
 

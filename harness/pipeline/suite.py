@@ -8,13 +8,12 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
 from harness.asv_plugin.suite import Suite, discover, suite_digest
 from harness.cells.matrix import Profile
-from harness.errors import StorageError, UsageError
+from harness.errors import StorageError
 from harness.jsonio import write_json
 from harness.measurement.metrics import Metric, metrics_of, select
 from harness.measurement.metrics import rows as rows_of
@@ -45,12 +44,7 @@ class Benchmarks:
         Raises:
             UsageError: A name, glob or tag of the profile chooses none.
         """
-        globs = [text for text in profile.metrics if any(letter in text for letter in "*?[")]
-        select(self.metrics, names=[text for text in profile.metrics if text not in globs], tags=profile.tags)
-        for glob in globs:
-            if not any(fnmatchcase(metric.name, glob) for metric in self.metrics):
-                what = f"no metric is named like {glob!r}"
-                raise UsageError(what, next_step="`harness metrics` lists all")
+        select(self.metrics, names=profile.metrics, tags=profile.tags)
         return tuple(metric for metric in self.metrics if profile.wants(metric.name, metric.tags))
 
     def rows(self, metrics: tuple[Metric, ...]) -> list[BenchmarkId]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import assert_never
+from urllib.parse import quote
 
-from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Table, Tone, plain
+from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Pictures, Table, Tone, plain
 
 __all__ = ["escape", "markdown_page"]
 
@@ -44,6 +45,8 @@ def _block(block: Block) -> str:
         case Command():
             fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(block.text)), default=0))
             return f"{escape(block.title)}:\n\n{fence}sh\n{plain(block.text)}\n{fence}"
+        case Pictures():
+            return heading + "\n\n".join(f"![{escape(one.title)}]({quote(one.path, safe='/=')})" for one in block.items)
         case _:
             assert_never(block)
 

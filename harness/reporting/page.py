@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Align", "Block", "Cell", "Column", "Command", "Facts", "Notes", "Page", "Row", "Table", "Tone", "plain"]
+__all__ = ["Align", "Block", "Cell", "Column", "Command", "Facts", "Notes", "Page", "Picture", "Pictures", "Row", "Table", "Tone", "plain"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -96,7 +96,23 @@ class Command:
     text: str
 
 
-Block = Table | Facts | Notes | Command
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A file to be looked at: its path, from where the page is read, and what it shows."""
+
+    title: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Pictures where they can be shown, else where they lie."""
+
+    items: tuple[Picture, ...]
+    title: str = ""
+
+
+Block = Table | Facts | Notes | Command | Pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +138,8 @@ def _has_content(block: Block) -> bool:
             return bool(block.items)
         case Command():
             return bool(block.text)
+        case Pictures():
+            return bool(block.items)
 
 
 def plain(text: str) -> str:

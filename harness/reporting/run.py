@@ -16,6 +16,7 @@ from harness.statistics.verdict import Verdict
 if TYPE_CHECKING:
     from harness.measurement.metrics import Metric
     from harness.measurement.records import BenchmarkId
+    from harness.reporting.plot_files import PlotFile
     from harness.statistics.curves import CurveRow
     from harness.statistics.table import VerdictRow, VerdictTable
 
@@ -149,6 +150,7 @@ class RunReport:
         disk: Bytes that were added to the disk, or None.
         report: Where the report and the records lie.
         reproduce: The command that does it again.
+        plots: The plots that were written.
         exit_code: What the command returns.
     """
 
@@ -169,6 +171,7 @@ class RunReport:
     disk: int | None = None
     report: str = ""
     reproduce: str = ""
+    plots: tuple[PlotFile, ...] = ()
     exit_code: ExitCode
 
     def count(self, verdict: Verdict) -> int:
@@ -205,6 +208,7 @@ class RunReport:
             "disk_bytes": self.disk,
             "report": self.report,
             "reproduce": self.reproduce,
+            "plots": [plot.as_json() for plot in self.plots],
         }
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from harness.reporting import units
 from harness.reporting.document import Finding
-from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Row, Table, Tone
+from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Picture, Pictures, Row, Table, Tone
 from harness.reporting.run import CurveReportRow, Params, ReportRow, RunReport
 from harness.statistics.verdict import Verdict
 
@@ -45,6 +45,7 @@ def run_page(report: RunReport) -> Page:
         Facts(title="Machine", pairs=tuple(report.host.items())),
         Facts(title="Cost", pairs=_cost(report)),
         Command(title="To do it again", text=report.reproduce),
+        Pictures(title="Plots", items=tuple(Picture(title=plot.title, path=plot.file) for plot in report.plots)),
     ]
     return Page(title=report.title, blocks=tuple(blocks))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import PurePath
 from typing import assert_never
 
 from rich.cells import cell_len
@@ -10,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from harness.reporting.page import Align, Block, Cell, Command, Facts, Notes, Page, Row, Table, Tone, plain
+from harness.reporting.page import Align, Block, Cell, Command, Facts, Notes, Page, Pictures, Row, Table, Tone, plain
 
 __all__ = ["PipedConsole", "print_page"]
 
@@ -56,8 +58,19 @@ def _print_block(block: Block, console: Console) -> None:
         case Command():
             # Not folded: a command that was cut into lines could not be copied.
             console.print(Text(f"  {plain(block.text)}"), soft_wrap=True)
+        case Pictures():
+            for line in _places(block):
+                console.print(Padding(Text(plain(line)), (0, 0, 0, 2 if title else 0)))
         case _:
             assert_never(block)
+
+
+def _places(block: Pictures) -> list[str]:
+    """One file by its path, several by their folders: a reader opens those."""
+    if len(block.items) == 1:
+        return [block.items[0].path]
+    folders = Counter(str(PurePath(picture.path).parent) for picture in block.items)
+    return [f"{folder}: {count} {'file' if count == 1 else 'files'}" for folder, count in folders.items()]
 
 
 def _print_table(table: Table, console: Console) -> None:

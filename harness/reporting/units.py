@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["change", "detectable", "duration", "interval", "number", "quantities", "quantity", "share", "size"]
+__all__ = ["change", "detectable", "duration", "interval", "number", "quantities", "quantity", "scale", "share", "size"]
 
 #: Units that are scaled, each with its steps from large to small: a factor and a name. Bytes count in thousands, as
 #: download pages and disks do.
@@ -44,8 +44,7 @@ def number(value: float) -> str:
 
 def quantities(values: Sequence[float], unit: str) -> list[str]:
     """Values of one unit, all on the scale that suits the smallest: `985 us` stays beside `1,020 us`."""
-    finite = [abs(value) for value in values if value and math.isfinite(value)]
-    factor, name = _scale(min(finite, default=1.0), unit)
+    factor, name = scale(values, unit)
     return [f"{number(value / factor)} {name}".rstrip() for value in values]
 
 
@@ -54,10 +53,12 @@ def quantity(value: float, unit: str) -> str:
     return quantities([value], unit)[0]
 
 
-def _scale(value: float, unit: str) -> tuple[float, str]:
+def scale(values: Sequence[float], unit: str) -> tuple[float, str]:
+    """What values are divided by to be shown, and the unit they then have: those that suit the smallest of them."""
     steps = _SCALES.get(unit)
     if steps is None:
         return 1.0, "" if unit == _NO_UNIT else unit
+    value = min((abs(value) for value in values if value and math.isfinite(value)), default=1.0)
     # A hair below the step, so that 0.9999 ms is not shown as 999.9 us where it would round to 1,000.
     return next(((factor, name) for factor, name in steps if value >= factor * 0.99995), steps[-1])
 

@@ -56,6 +56,34 @@ def test_a_slower_release_is_found_stored_and_told_again(project: SampleProject)
     assert by_run["rows"] == told["rows"]
 
 
+def test_a_run_and_its_comparison_are_drawn(project: SampleProject) -> None:
+    told = project.json("run", status=1)
+    (plot,) = told["plots"]
+    assert plot["rows"] == [{"metric": "work_throughput", "params": {"size": "small"}}]
+    drawn = (project.root / plot["file"]).read_text()
+    assert "slower: work_throughput" in drawn
+    page = project.root / told["report"]
+    assert f"({Path(plot['file']).relative_to(Path(told['report']).parent)})" in page.read_text()
+
+    def compare(*args: str, status: int = 1) -> str:
+        done = project.run("compare", project.cell("1.1"), project.cell("2.0"), *args, status=status)
+        return done.stdout if status == 1 else done.stderr
+
+    assert "mine.svg" in compare("--plot", "mine.svg")
+    mine = (project.root / "mine.svg").read_bytes()
+    compare("--plot", "mine.svg", "--metric", "work_*")
+    assert (project.root / "mine.svg").read_bytes() == mine, "the same records give the same plot"
+    compare("--plot", "mine.png")
+    assert (project.root / "mine.png").read_bytes().startswith(b"\x89PNG")
+
+    assert "ends in .svg or .png" in compare("--plot", "mine.pdf", status=2)
+    assert "is a directory" in compare("--plot", "results", status=2)
+    assert "add --plot" in compare("--metric", "work_throughput", status=2)
+    assert "work_throughput" in compare("--plot", "other.svg", "--metric", "work_throughputs", status=2)
+    assert "cannot be written" in compare("--plot", "mine.svg/other.svg", status=4)
+    assert not (project.root / "other.svg").exists()
+
+
 def test_records_and_asv_results_have_every_process(project: SampleProject) -> None:
     project.run("run", status=1)
     records = [record for record in project.records() if record["state"] == "ok"]

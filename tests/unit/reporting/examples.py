@@ -9,6 +9,7 @@ from harness.reporting.claims import ClaimsReport
 from harness.reporting.document import Finding
 from harness.reporting.listings import EnvironmentRow, EnvironmentsReport, ErrorReport, MetricsReport
 from harness.reporting.plan import PlanReport, PlanRow
+from harness.reporting.plot_files import PlotFile
 from harness.reporting.run import CurveReportRow, ReportRow, RunReport, SkippedReportRow
 from harness.statistics.claims import claims_table
 from harness.statistics.verdict import Verdict
@@ -160,6 +161,10 @@ RUN = RunReport(
     disk=1_940_000_000,
     report="results/runs/20261201T101500Z-3fa4",
     reproduce="harness run quick --from 1.11.0 --to 1.12.1 --python 3.10 --metric conv2d_throughput --metric add_tiny",
+    plots=tuple(
+        PlotFile(file=f"results/runs/20261201T101500Z-3fa4/plots/{name}.svg", rows=((metric, (("threads", "1"),)),))
+        for name, metric in (("01-conv2d", "conv2d_throughput"), ("02-add", "add_tiny"))
+    ),
     exit_code=ExitCode.NO,
 )
 
