@@ -7,7 +7,8 @@ pairs is judged.
 import math
 import time
 
-from .common import metric, normal, start, waiter
+from .claims import claim
+from .common import normal, start, waiter
 from .verdicts import accelerator, middle, verdict
 
 PAIRS = 9
@@ -57,14 +58,11 @@ class PinnedCopy:
         self.target.copy_(source, non_blocking=non_blocking)
         self.wait()
 
-    @metric(
+    @claim(
+        "C23",
         "claim_pinned_is_three_times_faster",
-        unit="holds",
-        direction="higher",
+        "pinned, non-blocking copies are three times as fast as pageable ones",
         hot_path="H06",
-        claim="C23",
-        tags=["claim"],
-        summary="pinned, non-blocking copies are three times as fast as pageable ones",
     )
     def track_ratio(self):
         begin = time.perf_counter()
@@ -106,14 +104,11 @@ class PageableCopy:
         self.wait()
         return taken
 
-    @metric(
+    @claim(
+        "C24",
         "claim_non_blocking_needs_pinned",
-        unit="holds",
-        direction="higher",
+        "non_blocking=True has no effect from pageable memory",
         hot_path="H06",
-        claim="C24",
-        tags=["claim"],
-        summary="non_blocking=True has no effect from pageable memory",
     )
     def track_effect(self):
         """It has an effect when the call returns in less than 0.8 of the time, for either size."""
@@ -146,14 +141,11 @@ class Item:
         self.work.wait()
         return taken
 
-    @metric(
+    @claim(
+        "C25",
         "claim_item_does_not_wait",
-        unit="holds",
-        direction="higher",
+        ".item() avoids waiting for the device",
         hot_path="H06",
-        claim="C25",
-        tags=["claim"],
-        summary=".item() avoids waiting for the device",
     )
     def track_waiting(self):
         """It avoids it when it returns in less than half the time that a synchronisation takes."""

@@ -6,7 +6,8 @@ import inspect
 import io
 import warnings
 
-from .common import metric, normal, skip, start
+from .claims import claim
+from .common import normal, skip, start
 from .verdicts import accelerator, verdict, words_of
 
 
@@ -70,16 +71,13 @@ class FixedDimensions:
         self.model = make_model(self.torch)
         self.x = normal(self.torch, 8, 16)
 
-    @metric(
+    @claim(
+        "C20",
         "claim_onnx_fixes_dimensions",
-        unit="holds",
-        direction="higher",
+        "ONNX export fixes every dimension unless told otherwise",
         hot_path="H18",
-        claim="C20",
-        tags=["claim"],
         requires=["onnx"],
         timeout=180.0,
-        summary="ONNX export fixes every dimension unless told otherwise",
     )
     def track_fixed(self):
         shapes = {}
@@ -110,16 +108,13 @@ class DeviceModel:
         self.model = make_model(self.torch)
         self.x = normal(self.torch, 8, 16)
 
-    @metric(
+    @claim(
+        "C21",
         "claim_onnx_refuses_device",
-        unit="holds",
-        direction="higher",
+        "ONNX export refuses a model on the GPU",
         hot_path="H18",
-        claim="C21",
-        tags=["claim"],
         requires=["onnx"],
         timeout=180.0,
-        summary="ONNX export refuses a model on the GPU",
     )
     def track_refused(self):
         said = {}

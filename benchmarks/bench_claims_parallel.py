@@ -8,7 +8,8 @@ import tempfile
 import time
 import warnings
 
-from .common import load_torch, metric, skip, start
+from .claims import claim
+from .common import load_torch, skip, start
 from .verdicts import middle, verdict
 
 #: Seconds that the two ranks may take together; each of them ends itself then, even when nobody is left to end it.
@@ -82,15 +83,12 @@ class AllReduce:
         if sys.platform != "linux":
             skip("the ranks meet on Linux's loopback interface")
 
-    @metric(
+    @claim(
+        "C26",
         "claim_ddp_reduces_after_backward",
-        unit="holds",
-        direction="higher",
+        "DDP starts its all-reduce only when the whole backward pass has ended",
         hot_path="H15",
-        claim="C26",
-        tags=["claim"],
         timeout=2.0 * PATIENCE,
-        summary="DDP starts its all-reduce only when the whole backward pass has ended",
     )
     def track_first_all_reduce(self):
         seen = run_ranks()
@@ -155,15 +153,12 @@ class Workers:
                     begin = time.perf_counter()
         return (batches - skipped - 1) * self.batch / (time.perf_counter() - begin)
 
-    @metric(
+    @claim(
+        "C27",
         "claim_more_workers_are_slower",
-        unit="holds",
-        direction="higher",
+        "more DataLoader workers than 1.5 x cores lower the throughput",
         hot_path="H14",
-        claim="C27",
-        tags=["claim"],
         timeout=300.0,
-        summary="more DataLoader workers than 1.5 x cores lower the throughput",
     )
     def track_throughput(self):
         """It holds when twice as many are slower in all five turns, by 5 % in the middle one, for both kinds."""

@@ -5,7 +5,8 @@ import io
 import warnings
 from collections import OrderedDict
 
-from .common import metric, start
+from .claims import claim
+from .common import start
 from .verdicts import verdict, words_of
 
 
@@ -29,14 +30,11 @@ class KeyOrder:
                 module.register_parameter(name, nn.Parameter(self.torch.zeros(1)))
         return [key.split(".")[0] for key in module.state_dict()]
 
-    @metric(
+    @claim(
+        "C17",
         "claim_state_dict_order",
-        unit="holds",
-        direction="higher",
+        "state_dict keys come in registration order",
         hot_path="H16",
-        claim="C17",
-        tags=["claim"],
-        summary="state_dict keys come in registration order",
     )
     def track_registration_order(self):
         """Among parameters, among buffers and among children; the note says in which order the three kinds come."""
@@ -63,14 +61,11 @@ class OtherKeyOrder:
         nn = self.torch.nn
         return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
 
-    @metric(
+    @claim(
+        "C18",
         "claim_strict_needs_key_order",
-        unit="holds",
-        direction="higher",
+        "load_state_dict(strict=True) fails when only the key order differs",
         hot_path="H16",
-        claim="C18",
-        tags=["claim"],
-        summary="load_state_dict(strict=True) fails when only the key order differs",
     )
     def track_strict(self):
         state = self.source.state_dict()
@@ -97,14 +92,11 @@ class Branch:
     def setup(self):
         self.torch, _ = start()
 
-    @metric(
+    @claim(
+        "C19",
         "claim_tracing_freezes_branches",
-        unit="holds",
-        direction="higher",
+        "tracing freezes an if on the input's size, scripting keeps it",
         hot_path="H17",
-        claim="C19",
-        tags=["claim"],
-        summary="tracing freezes an if on the input's size, scripting keeps it",
     )
     def track_branch(self):
         torch = self.torch
@@ -139,14 +131,11 @@ class PickledObject:
             return words_of(error)
         return ""
 
-    @metric(
+    @claim(
+        "C22",
         "claim_load_refuses_objects",
-        unit="holds",
-        direction="higher",
+        "torch.load of a pickled object fails by default",
         hot_path="H16",
-        claim="C22",
-        tags=["claim"],
-        summary="torch.load of a pickled object fails by default",
     )
     def track_refused(self):
         with warnings.catch_warnings():

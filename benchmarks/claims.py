@@ -15,18 +15,17 @@ class Claim:
         self.torch, _ = start()
 
 
-def claim(number, name, summary, *, timeout=60.0, isolate=False):
+def claim(number, name, summary, *, hot_path="", **declared):
     """Declares a claim; the summary is the statement itself, and says nothing of whether it is true."""
     return metric(
         name,
         unit="holds",
         direction="higher",
-        hot_path="",
+        hot_path=hot_path,
         claim=number,
         tags=["claim"],
         summary=summary,
-        timeout=timeout,
-        isolate=isolate,
+        **declared,
     )
 
 

@@ -139,10 +139,10 @@ def _profile(subject: str) -> Table:
             "metrics": Entry(shape=_NAMES, doc="Names or globs of metrics. With tags: either may hold. Neither: all."),
             "tags": Entry(shape=_NAMES, doc="Tags of metrics; core marks the small set that answers first."),
             "rounds": Entry(
-                shape=Integer(minimum=2, maximum=1000), doc="Rounds before a verdict is first looked at (6)."
+                shape=Integer(minimum=2, maximum=1000), doc="Rounds before a verdict is first looked at (5)."
             ),
             "max_rounds": Entry(
-                shape=Integer(minimum=2, maximum=1000), doc="Rounds after which an open verdict is undecided (12)."
+                shape=Integer(minimum=2, maximum=1000), doc="Rounds after which an open verdict is undecided (20)."
             ),
             "samples": Entry(
                 shape=Integer(minimum=3, maximum=100_000), doc="Samples of one benchmark in one process (60)."

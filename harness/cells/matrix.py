@@ -35,7 +35,7 @@ __all__ = [
 CUSTOM: Final = "(options)"
 
 #: Rounds before a verdict is first looked at.
-DEFAULT_ROUNDS: Final = 6
+DEFAULT_ROUNDS: Final = 5
 
 #: Names of variables or packages, each with the values to try; None is the case without it.
 Choices = tuple[tuple[str, tuple[str | None, ...]], ...]
@@ -102,7 +102,7 @@ class Profile:
     metrics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     rounds: int = DEFAULT_ROUNDS
-    max_rounds: int = 12
+    max_rounds: int = 20
     samples: int = 60
     floor: float = 0.03
 

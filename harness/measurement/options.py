@@ -27,9 +27,9 @@ class Options:
         seed: Orders the benchmarks within each round.
     """
 
-    rounds: int = 6
-    max_rounds: int = 12
-    batch: int = 3
+    rounds: int = 5
+    max_rounds: int = 20
+    batch: int = 5
     samples: int = 20
     min_samples: int = 5
     budget: float = 1.5

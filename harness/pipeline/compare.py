@@ -59,10 +59,10 @@ class Comparison:
 
 
 def options_of(profile: Profile) -> Options:
-    """How a profile measures; the looks at the verdicts come after its first rounds, half-way, and at the end."""
+    """How a profile measures; the verdicts are looked at after its first rounds, and three times while more follow."""
     extra = profile.max_rounds - profile.rounds
     return Options(
-        rounds=profile.rounds, max_rounds=profile.max_rounds, batch=max(1, -(-extra // 2)), samples=profile.samples
+        rounds=profile.rounds, max_rounds=profile.max_rounds, batch=max(1, -(-extra // 3)), samples=profile.samples
     )
 
 

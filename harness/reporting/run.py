@@ -38,9 +38,12 @@ class ReportRow:
         candidate: The candidate's.
         verdict: What the row says.
         ratio: The estimate, or None where there is none.
-        low: Lower end of its interval.
-        high: Upper end of its interval.
-        level: Confidence of the interval.
+        low: Lower end of the row's interval.
+        high: Upper end of the row's interval.
+        level: Confidence of the row's interval at this look.
+        table_low: Lower end of the interval that slower and faster are read from.
+        table_high: Upper end of that interval.
+        table_level: Its confidence.
         detectable: The smallest ratio above 1 that the row could have seen.
         floor: The smallest change that matters to the metric, as a share.
         rounds: Rounds in which both sides gave samples.
@@ -58,6 +61,9 @@ class ReportRow:
     low: float | None
     high: float | None
     level: float | None
+    table_low: float | None
+    table_high: float | None
+    table_level: float | None
     detectable: float | None
     floor: float
     rounds: int
@@ -281,7 +287,7 @@ def run_report(
 def _report_row(row: VerdictRow, names: Mapping[str, tuple[str, ...]]) -> ReportRow:
     found = row.comparison
     # One round gives a ratio, but an interval from nothing to infinity: neither end is known.
-    known = found is not None and math.isfinite(found.high)
+    known = found if found is not None and math.isfinite(found.table_high) else None
     return ReportRow(
         metric=row.metric,
         benchmark=row.benchmark.name,
@@ -291,9 +297,12 @@ def _report_row(row: VerdictRow, names: Mapping[str, tuple[str, ...]]) -> Report
         candidate=row.candidate,
         verdict=row.verdict,
         ratio=found.ratio if found else None,
-        low=found.low if found and known else None,
-        high=found.high if found and known else None,
-        level=found.level if found else None,
+        low=known.low if known else None,
+        high=known.high if known else None,
+        level=found.levels.row if found else None,
+        table_low=known.table_low if known else None,
+        table_high=known.table_high if known else None,
+        table_level=found.levels.table if found else None,
         detectable=found.detectable if found and math.isfinite(found.detectable) else None,
         floor=row.floor,
         rounds=row.rounds,
@@ -350,6 +359,9 @@ def _row_json(row: ReportRow) -> dict[str, Any]:
         "low": finite(row.low),
         "high": finite(row.high),
         "level": row.level,
+        "table_low": finite(row.table_low),
+        "table_high": finite(row.table_high),
+        "table_level": row.table_level,
         "detectable": finite(row.detectable),
         "floor": row.floor,
         "rounds": row.rounds,

@@ -11,6 +11,7 @@ from harness.reporting import units
 from harness.reporting.document import Finding
 from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Picture, Pictures, Row, Table, Tone
 from harness.reporting.run import CurveReportRow, Params, ReportRow, RunReport
+from harness.statistics.looks import ROW_ALPHA
 from harness.statistics.verdict import Verdict
 
 __all__ = ["finding_notes", "run_page"]
@@ -153,13 +154,12 @@ def _method(report: RunReport) -> tuple[str, ...]:
     seen = [row.detectable for row in report.rows if row.detectable is not None and row.detectable > 1]
     lines = []
     if report.tested:
-        levels = [row.level for row in report.rows if row.level is not None]
-        level = f" at {units.share(min(levels))} each" if levels else ""
         looks = ", ".join(map(str, report.looks))
         lines.append("changes are oriented: + and a factor above 1 are better")
         lines.append(
-            f"intervals{level}: with {_counted(report.tested, 'row')} and looks after {looks} rounds, the chance that "
-            f"an unchanged table says slower or faster anywhere is {units.share(report.alpha)} at most"
+            f"each interval covers the true change of its row with {units.share(1 - ROW_ALPHA)}, looks after {looks} "
+            f"rounds included; slower and faster are read from wider ones, for {_counted(report.tested, 'row')} at "
+            f"once: the chance that an unchanged table says so anywhere is {units.share(report.alpha)} at most"
         )
     if len(seen) == 1:
         lines.append(f"could have seen a change of {units.detectable(seen[0])}, in 8 of 10 such runs")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from harness.statistics.comparison import Comparison, compare, exact_comparison
+from harness.statistics.looks import Levels
 from harness.statistics.verdict import Judgement, Verdict
 
 __all__ = ["EXACT_ROUNDS", "constant_of", "is_binary", "judge_constants", "judge_flips"]
@@ -29,7 +30,7 @@ def is_binary(processes: Sequence[Sequence[float]]) -> bool:
 
 
 def judge_constants(
-    baseline: float, candidate: float, *, rounds: int, floor: float, higher_is_better: bool, level: float
+    baseline: float, candidate: float, *, rounds: int, floor: float, higher_is_better: bool, levels: Levels
 ) -> tuple[Judgement, Comparison | None]:
     """The verdict on two sides of which each has one value.
 
@@ -39,9 +40,9 @@ def judge_constants(
     ratio = _ratio(baseline, candidate, higher_is_better=higher_is_better)
     if rounds < EXACT_ROUNDS:
         # One process a side may be luck: the ratio is an estimate like any other.
-        found = compare([math.log(ratio)], level=level) if ratio is not None else None
+        found = compare([math.log(ratio)], levels=levels) if ratio is not None else None
         return Judgement(verdict=Verdict.UNDECIDED, reason=f"1 round of at least {EXACT_ROUNDS}"), found
-    comparison = exact_comparison(ratio, rounds=rounds, level=level) if ratio is not None else None
+    comparison = exact_comparison(ratio, rounds=rounds, levels=levels) if ratio is not None else None
     if baseline == candidate:
         return Judgement(verdict=Verdict.SAME), comparison
     if comparison is not None:

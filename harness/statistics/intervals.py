@@ -1,14 +1,16 @@
-"""A robust centre and its confidence interval from few values.
+"""A robust centre and its confidence intervals from few values.
 
 The estimator is a trimmed mean with the interval of Tukey and McLaughlin (1963, "Less vulnerable confidence and
 significance procedures for location based on a single sample", Sankhya A 25; also Wilcox, "Introduction to Robust
-Estimation and Hypothesis Testing", section 4.3): Student's t with the winsorised variance. One value in nine is
-trimmed at each end, so that up to eight values it *is* Student's interval, exact for normal values and known to be
+Estimation and Hypothesis Testing", section 4.3): Student's t with the winsorised variance. One value in eleven is
+trimmed at each end, so that up to ten values it *is* Student's interval, exact for normal values and known to be
 conservative for long symmetric tails (Benjamini 1983, "Is the t test really conservative when the parent distribution
-is long-tailed?", JASA 78), and from nine on one wild process can no longer widen it without bound.
+is long-tailed?", JASA 78), and from eleven on one wild process can no longer widen it without bound. Trimming costs
+degrees of freedom, and at the level of a whole table these are dear: one value off each end of nine widens the
+interval by a third.
 
-Why not the others, at 6 to 12 values and the levels that a whole table needs (0.9995 and beyond): the signed-rank
-interval of Hodges and Lehmann does not exist below 12 values there (its smallest error is 2 to the power 1 - n); a
+Why not the others, at 6 to 20 values and the levels that a whole table needs (0.9999 and beyond): the signed-rank
+interval of Hodges and Lehmann does not exist below 15 values there (its smallest error is 2 to the power 1 - n); a
 bootstrap of so few values cannot reach such a level and is too short; a trimmed mean at 6 values has 3 degrees of
 freedom and finds half as much.
 """
@@ -20,56 +22,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Interval", "detectable_difference", "student_quantile", "trimmed_interval"]
+__all__ = ["Estimate", "detectable_difference", "least_deviation", "student_quantile", "trimmed_mean"]
 
 #: One value in this many is trimmed at each end.
-TRIM_ONE_IN = 9
+TRIM_ONE_IN = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A centre with its confidence interval.
+class Estimate:
+    """A centre and how well it is known.
 
     Attributes:
         centre: The trimmed mean.
-        half_width: Infinite for a single value.
-        standard_error: Of the centre; NaN for a single value.
+        standard_error: Of the centre; infinite for a single value.
         degrees: Degrees of freedom of Student's t; 0 for a single value.
         trimmed: How many values were trimmed at each end.
     """
 
     centre: float
-    half_width: float
     standard_error: float
     degrees: int
     trimmed: int
 
-    @property
-    def low(self) -> float:
-        """The lower end."""
-        return self.centre - self.half_width
+    def half_width(self, level: float) -> float:
+        """Half the width of the two-sided interval at this confidence; infinite for a single value.
 
-    @property
-    def high(self) -> float:
-        """The upper end."""
-        return self.centre + self.half_width
+        Raises:
+            ValueError: A level outside (0, 1).
+        """
+        if not 0 < level < 1:
+            what = f"a confidence level lies between 0 and 1, not at {level}"
+            raise ValueError(what)
+        if self.degrees == 0:
+            return math.inf
+        return student_quantile((1 + level) / 2, self.degrees) * self.standard_error
 
 
-def trimmed_interval(values: Sequence[float], level: float) -> Interval:
-    """The trimmed mean of independent values, with a two-sided interval.
+def trimmed_mean(values: Sequence[float], *, least_deviation: float = 0.0) -> Estimate:
+    """The trimmed mean of independent values, with its standard error.
 
     Args:
         values: At least one finite value; their order does not matter.
-        level: The confidence, between 0 and 1.
+        least_deviation: What the standard deviation of a single value is at least, whatever these few values say.
 
     Raises:
-        ValueError: No values, a value that is not finite, or a level outside (0, 1).
+        ValueError: No values, or a value that is not finite.
     """
     if not values or not all(map(math.isfinite, values)):
         what = "an interval needs one finite value or more"
-        raise ValueError(what)
-    if not 0 < level < 1:
-        what = f"a confidence level lies between 0 and 1, not at {level}"
         raise ValueError(what)
     ordered = sorted(values)
     count = len(ordered)
@@ -80,17 +80,27 @@ def trimmed_interval(values: Sequence[float], level: float) -> Interval:
     centre = min(max(centre, kept[0]), kept[-1])
     degrees = len(kept) - 1
     if degrees == 0:
-        return Interval(centre=centre, half_width=math.inf, standard_error=math.nan, degrees=0, trimmed=trim)
+        return Estimate(centre=centre, standard_error=math.inf, degrees=0, trimmed=trim)
     winsorised = [min(max(value, kept[0]), kept[-1]) for value in ordered]
     middle = math.fsum(winsorised) / count
     squares = math.fsum((value - middle) ** 2 for value in winsorised)
     # The sum of squares over (count - 1), scaled by the share that was kept: Tukey and McLaughlin's h (h - 1).
     error = math.sqrt(squares / (len(kept) * degrees)) if kept[0] != kept[-1] else 0.0
-    half_width = student_quantile((1 + level) / 2, degrees) * error
-    return Interval(centre=centre, half_width=half_width, standard_error=error, degrees=degrees, trimmed=trim)
+    error = max(error, least_deviation / math.sqrt(count))
+    return Estimate(centre=centre, standard_error=error, degrees=degrees, trimmed=trim)
 
 
-def detectable_difference(interval: Interval, level: float, power: float = 0.8) -> float:
+def least_deviation(deviation: float, count: int, confidence: float = 0.95) -> float:
+    """The lower confidence bound of a standard deviation that was estimated from so many normal values.
+
+    From the chi-squared distribution of the variance; 0 for fewer than two values.
+    """
+    if count < 2:
+        return 0.0
+    return deviation * math.sqrt((count - 1) / _chi_squared_quantile(confidence, count - 1))
+
+
+def detectable_difference(estimate: Estimate, level: float, power: float = 0.8) -> float:
     """The smallest true difference from zero that excludes zero from the interval, with a probability of `power`.
 
     From the noncentral t distribution (Cohen 1988, "Statistical power analysis for the behavioral sciences", chapter
@@ -98,13 +108,13 @@ def detectable_difference(interval: Interval, level: float, power: float = 0.8) 
     of a table it is never reached.
 
     Args:
-        interval: Its standard error is the noise.
+        estimate: Its standard error is the noise.
         level: The interval's confidence.
         power: The share of such comparisons that would see it.
     """
-    if interval.degrees == 0:
+    if estimate.degrees == 0:
         return math.inf
-    return _noncentrality(level, power, interval.degrees) * interval.standard_error
+    return _noncentrality(level, power, estimate.degrees) * estimate.standard_error
 
 
 @lru_cache(maxsize=1024)
@@ -112,6 +122,13 @@ def _noncentrality(level: float, power: float, degrees: int) -> float:
     from scipy.special import nctdtrinc  # noqa: PLC0415
 
     return float(nctdtrinc(degrees, 1 - power, student_quantile((1 + level) / 2, degrees)))
+
+
+@lru_cache(maxsize=1024)
+def _chi_squared_quantile(probability: float, degrees: int) -> float:
+    from scipy.special import chdtri  # noqa: PLC0415
+
+    return float(chdtri(degrees, 1 - probability))
 
 
 @lru_cache(maxsize=1024)

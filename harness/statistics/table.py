@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from statistics import median
 
 from harness.errors import ExitCode
 from harness.measurement.metrics import Direction, Metric, value
 from harness.measurement.records import BenchmarkId, Record
-from harness.statistics.comparison import Comparison, compare
+from harness.statistics.comparison import Comparison
 from harness.statistics.constants import constant_of, is_binary, judge_constants, judge_flips
-from harness.statistics.looks import DEFAULT_LOOKS, Looks
+from harness.statistics.looks import DEFAULT_LOOKS, TABLE_ALPHA, Looks
 from harness.statistics.outcomes import Outcome, Side, judge_outcomes, side_of
 from harness.statistics.replicates import Timed, oriented_log_ratio
-from harness.statistics.verdict import Judgement, Verdict, judge
+from harness.statistics.rule import Rule
+from harness.statistics.verdict import Judgement, Verdict
 
 __all__ = ["SkippedRow", "VerdictRow", "VerdictTable", "verdict_table"]
-
-#: The chance that a table has of any false slower or faster.
-DEFAULT_ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +116,7 @@ def verdict_table(
     *,
     baseline: int = 0,
     candidate: int = 1,
-    alpha: float = DEFAULT_ALPHA,
+    alpha: float = TABLE_ALPHA,
     looks: Looks = DEFAULT_LOOKS,
     blocked: str = "",
 ) -> VerdictTable:
@@ -133,28 +131,37 @@ def verdict_table(
         baseline: The side that is compared against.
         candidate: The side that is judged.
         alpha: The chance that the table may have of any false slower or faster.
-        looks: When the table is looked at: by default after 6, 9 and 12 rounds.
+        looks: When the table is looked at: by default after 5, 10, 15 and 20 rounds.
         blocked: Why the two sides must not be compared (see `comparability`); every row is then incomparable.
     """
     wanted = {metric.benchmark: metric for metric in metrics}
     sides = _by_row(record for record in records if record.benchmark.name in wanted)
     pairs = [
-        (key, side_of("baseline", both.get(baseline, ())), side_of("candidate", both.get(candidate, ())))
-        for key, both in sorted(sides.items())
+        _Pair(
+            params=params,
+            metric=wanted[name],
+            baseline=side_of("baseline", both.get(baseline, ())),
+            candidate=side_of("candidate", both.get(candidate, ())),
+        )
+        for (name, params), both in sorted(sides.items())
         if baseline in both or candidate in both
     ]
-    tested = sum(a.outcome is b.outcome is Outcome.RAN for _, a, b in pairs)
-    rows, skipped = [], []
-    for (name, params), a, b in pairs:
-        metric = wanted[name]
-        if a.outcome is b.outcome is Outcome.SKIPPED:
-            benchmark = BenchmarkId(name=name, params=params, version=_versions(a)[-1])
-            skipped.append(SkippedRow(metric=metric.name, benchmark=benchmark, reason=b.why))
-            continue
-        level = looks.level(rows=tested, rounds=len(a.ok.keys() & b.ok.keys()), alpha=alpha)
-        rows.append(_row(name, params, metric, a, b, level=level, blocked=blocked))
+    skipped = [pair for pair in pairs if pair.baseline.outcome is pair.candidate.outcome is Outcome.SKIPPED]
+    tested = sum(pair.baseline.outcome is pair.candidate.outcome is Outcome.RAN for pair in pairs)
+    timed = [pair.replicates() or () for pair in pairs if pair.timed]
+    rule = Rule.of(timed, rows=tested, looks=looks, alpha=alpha)
+    rows = [_row(pair, rule, blocked=blocked) for pair in pairs if pair not in skipped]
     return VerdictTable(
-        rows=tuple(sorted(rows, key=_worst_first)), skipped=tuple(skipped), alpha=alpha, tested=tested, looks=looks
+        rows=tuple(sorted(rows, key=_worst_first)),
+        skipped=tuple(
+            SkippedRow(
+                metric=pair.metric.name, benchmark=pair.named(_versions(pair.baseline)[-1]), reason=pair.candidate.why
+            )
+            for pair in skipped
+        ),
+        alpha=alpha,
+        tested=tested,
+        looks=looks,
     )
 
 
@@ -169,77 +176,119 @@ def _by_row(records: Iterable[Record]) -> dict[_Key, dict[int, list[Record]]]:
     return rows
 
 
-def _row(
-    name: str, params: tuple[str, ...], metric: Metric, a: Side, b: Side, *, level: float, blocked: str
-) -> VerdictRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """What one row is judged by."""
+
+    params: tuple[str, ...]
+    metric: Metric
+    baseline: Side
+    candidate: Side
+
+    def named(self, version: str) -> BenchmarkId:
+        """The row's benchmark, with the version of its code."""
+        return BenchmarkId(name=self.metric.benchmark, params=self.params, version=version)
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.baseline, self.candidate
+
+    @property
+    def timed(self) -> bool:
+        """Whether ASV times it; sizes and counts do not vary with the speed of the machine."""
+        return self.metric.type == "time"
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds in which both sides gave samples."""
+        return tuple(sorted(self.baseline.ok.keys() & self.candidate.ok.keys()))
+
+    def samples(self) -> tuple[list[list[Timed]], list[list[Timed]]]:
+        """In the metric's unit, by round, of both sides."""
+        timed = [
+            [
+                [Timed(value(self.metric, self.params, s.value), s.at) for s in side.ok[number].samples]
+                for number in self.rounds
+            ]
+            for side in self.sides
+        ]
+        return timed[0], timed[1]
+
+    def replicates(self) -> list[float] | None:
+        """The log ratio of each round, above 0 where the candidate is better; None where a value has no ratio."""
+        higher = self.metric.direction is Direction.HIGHER
+        found = [oriented_log_ratio(a, b, higher_is_better=higher) for a, b in zip(*self.samples(), strict=True)]
+        replicates = [replicate.log_ratio for replicate in found if replicate is not None]
+        return replicates if len(replicates) == len(found) else None
+
+
+def _row(pair: _Pair, rule: Rule, *, blocked: str) -> VerdictRow:
+    a, b = pair.sides
     versions = _versions(a), _versions(b)
     shared = [version for version in versions[1] if version in versions[0]]
-    rounds = sorted(a.ok.keys() & b.ok.keys())
-    judgement, comparison = _judge(metric, params, a, b, rounds=rounds, level=level)
+    judged = _judge(pair, rule)
     if blocked:
-        judgement, comparison = Judgement(verdict=Verdict.INCOMPARABLE, reason=blocked), None
+        judged = _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=blocked))
     elif versions[0] and versions[1] and (len(versions[0]) > 1 or versions[0] != versions[1]):
         reason = f"two versions of the benchmark: {versions[0][-1][:12]} against {versions[1][-1][:12]}"
-        judgement, comparison = Judgement(verdict=Verdict.INCOMPARABLE, reason=reason), None
-    version = (shared or versions[1] or versions[0])[-1]
+        judged = _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=reason))
     return VerdictRow(
-        metric=metric.name,
-        unit=metric.unit,
-        benchmark=BenchmarkId(name=name, params=params, version=version),
-        verdict=judgement.verdict,
-        reason=judgement.reason,
-        floor=metric.floor,
-        comparison=comparison,
-        baseline=_middle(metric, params, a),
-        candidate=_middle(metric, params, b),
-        rounds=len(rounds),
-        open=not blocked and (judgement.verdict is Verdict.UNDECIDED or a.may_still_run or b.may_still_run),
+        metric=pair.metric.name,
+        unit=pair.metric.unit,
+        benchmark=pair.named((shared or versions[1] or versions[0])[-1]),
+        verdict=judged.judgement.verdict,
+        reason=judged.judgement.reason,
+        floor=pair.metric.floor,
+        comparison=judged.comparison,
+        baseline=_middle(pair.metric, pair.params, a),
+        candidate=_middle(pair.metric, pair.params, b),
+        rounds=len(pair.rounds),
+        open=not blocked and (judged.open or a.may_still_run or b.may_still_run),
     )
 
 
-def _judge(
-    metric: Metric, params: tuple[str, ...], a: Side, b: Side, *, rounds: Sequence[int], level: float
-) -> tuple[Judgement, Comparison | None]:
-    early = judge_outcomes(a, b)
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    judgement: Judgement
+    comparison: Comparison | None = None
+    open: bool = False
+
+
+def _judge(pair: _Pair, rule: Rule) -> _Judged:
+    early = judge_outcomes(*pair.sides)
     if early is not None:
-        return early, None
-    lost = "; ".join(f"the {side.name} {side.account}" for side in (a, b) if side.account)
-    if not rounds:
+        return _Judged(early, None, early.verdict is Verdict.UNDECIDED)
+    lost = "; ".join(f"the {side.name} {side.account}" for side in pair.sides if side.account)
+    if not pair.rounds:
         reason = "no round in which both sides ran" + (f": {lost}" if lost else "")
-        return Judgement(verdict=Verdict.UNDECIDED, reason=reason), None
-    timed = [
-        [[Timed(value(metric, params, s.value), s.at) for s in side.ok[number].samples] for number in rounds]
-        for side in (a, b)
-    ]
-    judgement, comparison = _judge_samples(metric, timed[0], timed[1], level=level)
-    reason = "; ".join(part for part in (judgement.reason, lost) if part)
-    return Judgement(verdict=judgement.verdict, reason=reason), comparison
+        return _Judged(Judgement(verdict=Verdict.UNDECIDED, reason=reason), None, True)
+    judged = _judge_samples(pair, rule)
+    reason = "; ".join(part for part in (judged.judgement.reason, lost) if part)
+    return replace(judged, judgement=replace(judged.judgement, reason=reason))
 
 
-def _judge_samples(
-    metric: Metric, baseline: list[list[Timed]], candidate: list[list[Timed]], *, level: float
-) -> tuple[Judgement, Comparison | None]:
-    seen = [[[sample.value for sample in process] for process in side] for side in (baseline, candidate)]
-    constants = [constant_of(side) for side in seen]
-    higher = metric.direction is Direction.HIGHER
+def _judge_samples(pair: _Pair, rule: Rule) -> _Judged:
+    metric = pair.metric
+    baseline, candidate = ([[sample.value for sample in process] for process in side] for side in pair.samples())
+    constants = constant_of(baseline), constant_of(candidate)
     if constants[0] is not None and constants[1] is not None:
-        return judge_constants(
+        judgement, comparison = judge_constants(
             constants[0],
             constants[1],
-            rounds=len(baseline),
+            rounds=len(pair.rounds),
             floor=metric.floor,
-            higher_is_better=higher,
-            level=level,
+            higher_is_better=metric.direction is Direction.HIGHER,
+            levels=rule.levels(len(pair.rounds)),
         )
-    if is_binary(seen[0]) and is_binary(seen[1]):
-        return judge_flips(seen[0], seen[1]), None
-    found = [oriented_log_ratio(x, y, higher_is_better=higher) for x, y in zip(baseline, candidate, strict=True)]
-    replicates = [replicate.log_ratio for replicate in found if replicate is not None]
-    if len(replicates) < len(found):
+        return _Judged(judgement, comparison, judgement.verdict is Verdict.UNDECIDED)
+    if is_binary(baseline) and is_binary(candidate):
+        return _Judged(judge_flips(baseline, candidate), None, True)
+    replicates = pair.replicates()
+    if replicates is None:
         reason = "some values are zero, negative or not finite: they have no ratio"
-        return Judgement(verdict=Verdict.INCOMPARABLE, reason=reason), None
-    comparison = compare(replicates, level=level)
-    return judge(comparison, metric.floor), comparison
+        return _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=reason))
+    ruling = rule.apply(replicates, metric.floor, timed=pair.timed)
+    return _Judged(ruling.judgement, ruling.comparison, ruling.open)
 
 
 def _versions(side: Side) -> list[str]:

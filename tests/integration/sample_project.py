@@ -6,8 +6,10 @@ import base64
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,6 +116,19 @@ class SampleProject:
         assert "Traceback" not in said, said
         assert status is None or done.returncode == status, said
         return done
+
+    def interrupt(self, how: signal.Signals, *args: str, after: int) -> subprocess.Popen[str]:
+        """Starts a command, waits until it has stored so many records, and sends it a signal."""
+        process = subprocess.Popen(
+            self.command(*args), cwd=self.root, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 120
+        while len(self.records()) < after:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(how)
+        return process
 
     def json(self, *args: str, status: int | None = 0, **env: str) -> dict[str, Any]:
         done = self.run(*args, "--format", "json", status=status, **env)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -131,20 +129,7 @@ def test_behaviours_and_a_run_of_one_cell(project: SampleProject) -> None:
 
 
 def test_an_interrupted_table_goes_on_where_it_stopped(project: SampleProject) -> None:
-    process = subprocess.Popen(
-        project.command("claims", "--to", "2.0"),
-        cwd=project.root,
-        env=project.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while len(project.records()) < 4:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process = project.interrupt(signal.SIGINT, "claims", "--to", "2.0", after=4)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "same command" in said

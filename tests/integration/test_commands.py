@@ -143,21 +143,7 @@ def workers_of(project: SampleProject) -> list[str]:
 
 def interrupt(project: SampleProject, how: signal.Signals) -> subprocess.Popen[str]:
     """Starts a long run, waits for its first stored rounds, and sends it a signal."""
-    process = subprocess.Popen(
-        project.command(*UPGRADE, "--rounds", "8", "--max-rounds", "8"),
-        cwd=project.root,
-        env=project.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while len(project.records()) < 6:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(how)
-    return process
+    return project.interrupt(how, *UPGRADE, "--rounds", "8", "--max-rounds", "8", after=6)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

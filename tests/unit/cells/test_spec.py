@@ -52,7 +52,7 @@ def test_a_small_matrix_gets_the_defaults(write: Callable[..., Path]) -> None:
     spec = load_spec(write())
     profile = spec.profile()
     assert profile.name == "one"
-    assert (profile.rounds, profile.max_rounds, profile.floor) == (6, 12, 0.03)
+    assert (profile.rounds, profile.max_rounds, profile.floor) == (5, 20, 0.03)
     assert profile.block.pythons == profile.block.backends == ("auto",)
     assert profile.block.images == ("host",)
     assert profile.block.slim is Slim.NO
@@ -204,7 +204,7 @@ arch = ["x86-64"]
         (HEAD, "profiles: is missing: Named selections of the matrix."),
         (HEAD + 'default_profile = "two"\n' + PROFILE, "default_profile: no profile 'two'"),
         (HEAD + PROFILE + "rounds = 8\nmax_rounds = 4\n", "profiles.one.max_rounds: 4 is less than rounds (8)"),
-        (HEAD + PROFILE + "max_rounds = 4\n", "profiles.one.max_rounds: 4 is less than rounds (6)"),
+        (HEAD + PROFILE + "max_rounds = 4\n", "profiles.one.max_rounds: 4 is less than rounds (5)"),
         (HEAD + PROFILE + 'python = ["3.10", "3.10"]\n', "profiles.one.python[1]: '3.10' is named twice"),
         (HEAD + PROFILE + 'cells = ["torch1.02-py3.11-cpu+x"]\n', None),
         (HEAD + PROFILE + 'cells = [""]\n', "profiles.one.cells[0]: an empty selector selects nothing"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.statistics.looks import DEFAULT_LOOKS, Looks
+from harness.statistics.looks import DEFAULT_LOOKS, ROW_ALPHA, Looks
 
 
 @given(st.integers(1, 30), st.integers(0, 60), st.integers(1, 6))
@@ -16,18 +16,20 @@ def test_looks_between_two_numbers_of_rounds(first, more, count):
         assert looks.rounds[0] == first
 
 
-@given(st.integers(1, 300), st.floats(0.001, 0.2))
+@given(st.integers(1, 300), st.floats(0.001, 0.05))
 def test_all_looks_at_all_rows_spend_no_more_than_alpha(rows, alpha):
-    spent = sum(rows * (1 - DEFAULT_LOOKS.level(rows=rows, rounds=look, alpha=alpha)) for look in DEFAULT_LOOKS.rounds)
-    assert spent == pytest.approx(alpha)
+    levels = [DEFAULT_LOOKS.levels(rows=rows, rounds=look, alpha=alpha) for look in DEFAULT_LOOKS.rounds]
+    assert sum(rows * (1 - level.table) for level in levels) == pytest.approx(alpha)
+    assert sum(1 - level.row for level in levels) == pytest.approx(ROW_ALPHA)
+    assert all(level.table >= level.row for level in levels)
 
 
 def test_rounds_past_the_plan_are_paid_for_one_by_one():
-    assert [DEFAULT_LOOKS.charged(rounds) for rounds in (6, 7, 12, 13, 15)] == [3, 3, 3, 4, 6]
+    assert [DEFAULT_LOOKS.charged(rounds) for rounds in (5, 7, 20, 21, 23)] == [4, 4, 4, 5, 7]
 
 
 def test_the_next_look():
-    assert [DEFAULT_LOOKS.following(rounds) for rounds in (0, 6, 7, 11, 12)] == [6, 9, 9, 12, None]
+    assert [DEFAULT_LOOKS.following(rounds) for rounds in (0, 5, 7, 19, 20)] == [5, 10, 10, 20, None]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_no_schedule_between(first, last, count):
         Looks.between(first, last, count)
 
 
-@pytest.mark.parametrize("alpha", [0, 1, -0.1, 5])
-def test_alpha_is_a_probability(alpha):
+@pytest.mark.parametrize("alpha", [0, 0.06, -0.1, 5])
+def test_alpha_is_a_small_probability(alpha):
     with pytest.raises(ValueError, match="alpha lies"):
-        DEFAULT_LOOKS.level(rows=3, rounds=6, alpha=alpha)
+        DEFAULT_LOOKS.levels(rows=3, rounds=6, alpha=alpha)

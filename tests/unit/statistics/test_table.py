@@ -66,9 +66,9 @@ def test_the_floor_is_the_metrics_own():
 def test_a_table_pays_for_rows_and_looks():
     one = rounds([0.01] * 6, [0.01 * noise for noise in NOISE])
     two = [*one, *rounds([0.01] * 6, [0.01 * noise for noise in NOISE], params=("'2'",))]
-    for records, looks, share in ((one, Looks((6,)), 0.05), (one, Looks((6, 9)), 0.025), (two, Looks((6, 9)), 0.0125)):
+    for records, looks, share in ((one, Looks((6,)), 0.01), (one, Looks((6, 9)), 0.005), (two, Looks((6, 9)), 0.0025)):
         found = table(records, looks=looks)
-        assert found.rows[0].comparison.level == pytest.approx(1 - share)
+        assert found.rows[0].comparison.levels.table == pytest.approx(1 - share)
     assert found.tested == 2
 
 

@@ -8,17 +8,29 @@ from hypothesis import strategies as st
 
 from harness.statistics.comparison import Comparison, Method, compare, exact_comparison
 from harness.statistics.constants import constant_of, is_binary, judge_constants, judge_flips
-from harness.statistics.verdict import Verdict, judge
+from harness.statistics.looks import Levels
+from harness.statistics.verdict import Verdict, hopeless, judge
 
 replicate = st.floats(-1, 1)
 
 
-def comparison(low, ratio, high, rounds=6):
+LEVELS = Levels(row=0.99, table=0.999)
+
+
+def at(level):
+    """Both intervals at one level."""
+    return Levels(row=level, table=level)
+
+
+def comparison(low, ratio, high, rounds=6, table=None):
+    table_low, table_high = table or (low, high)
     return Comparison(
         ratio=ratio,
         low=low,
         high=high,
-        level=0.999,
+        table_low=table_low,
+        table_high=table_high,
+        levels=LEVELS,
         replicates=(math.log(ratio),) * rounds,
         spread=0.01,
         detectable=1.01,
@@ -50,6 +62,13 @@ def test_undecided_says_what_is_excluded():
     assert "reach or to stay below 3 %" in judge(comparison(1.01, 1.02, 1.04)).reason
 
 
+def test_the_table_alarms_and_the_row_alone_says_same():
+    """Slower is read from the wide interval, same from the narrow one."""
+    assert judge(comparison(0.90, 0.93, 0.96, table=(0.85, 1.02))).verdict is Verdict.UNDECIDED
+    assert "if this row stood alone" in judge(comparison(0.90, 0.93, 0.96, table=(0.85, 1.02))).reason
+    assert judge(comparison(0.98, 1.0, 1.02, table=(0.90, 1.11))).verdict is Verdict.SAME
+
+
 def test_two_rounds_decide_nothing():
     judged = judge(comparison(0.5, 0.5, 0.5, rounds=2))
     assert (judged.verdict, judged.reason) == (Verdict.UNDECIDED, "2 rounds of at least 3")
@@ -61,17 +80,35 @@ def test_a_floor_is_a_share(floor):
         judge(comparison(0.9, 1, 1.1), floor)
 
 
+@pytest.mark.parametrize(
+    ("replicates", "expected"),
+    [
+        ([0.01, -0.012, 0.004, -0.002, 0.001] * 2, False),  # twenty rounds will show that it is the same
+        ([0.5, -0.5, 0.4, -0.6, 0.2] * 2, True),
+        ([0.5, -0.5, 0.4, -0.6, 0.2], False),  # too early to give up
+        ([-0.5, -0.6, -0.3, -0.7, -0.1] * 2, False),  # noisy, and yet a change may be found
+    ],
+)
+def test_what_no_budget_would_decide(replicates, expected):
+    found = compare(replicates, levels=Levels(row=0.9875, table=0.9999))
+    assert hopeless(found, 0.03, budget=20, levels=Levels(row=0.9875, table=0.9999)) is expected
+
+
+def test_exact_values_are_never_hopeless():
+    assert not hopeless(exact_comparison(0.9, rounds=5, levels=LEVELS), 0.03, budget=20, levels=LEVELS)
+
+
 @given(st.lists(replicate, min_size=1, max_size=20), st.floats(0.5, 0.9999), st.floats(0, 0.5))
 def test_a_verdict_turns_with_its_sides(values, level, floor):
     turned = {Verdict.SLOWER: Verdict.FASTER, Verdict.FASTER: Verdict.SLOWER}
-    there = judge(compare(values, level=level), floor).verdict
-    back = judge(compare([-value for value in values], level=level), floor).verdict
+    there = judge(compare(values, levels=at(level)), floor).verdict
+    back = judge(compare([-value for value in values], levels=at(level)), floor).verdict
     assert back is turned.get(there, there)
 
 
 @given(st.lists(replicate, min_size=2, max_size=20), st.floats(0.5, 0.9999))
 def test_the_estimate_lies_in_its_interval(values, level):
-    found = compare(values, level=level)
+    found = compare(values, levels=at(level))
     assert found.low <= found.ratio <= found.high
     assert found.detectable >= 1
     assert (found.rounds, found.method) == (len(values), Method.TRIMMED_T)
@@ -79,23 +116,23 @@ def test_the_estimate_lies_in_its_interval(values, level):
 
 @given(st.lists(replicate, min_size=3, max_size=20), st.floats(0.001, 0.5))
 def test_more_confidence_never_turns_undecided_into_a_verdict(values, floor):
-    strict, loose = (judge(compare(values, level=level), floor).verdict for level in (0.9999, 0.9))
+    strict, loose = (judge(compare(values, levels=at(level)), floor).verdict for level in (0.9999, 0.9))
     assert strict in {loose, Verdict.UNDECIDED}
 
 
 def test_one_round_has_no_interval():
-    found = compare([0.1], level=0.99)
+    found = compare([0.1], levels=at(0.99))
     assert (found.low, found.high, found.detectable) == (0.0, math.inf, math.inf)
     assert math.isnan(found.spread)
 
 
 def test_an_interval_beyond_floats_saturates():
-    assert compare([-300.0, 300.0], level=0.99999).high == math.inf
+    assert compare([-300.0, 300.0], levels=at(0.99999)).high == math.inf
 
 
 def judged(baseline, candidate, *, rounds=2, floor=0.03, higher=False):
     judgement, found = judge_constants(
-        baseline, candidate, rounds=rounds, floor=floor, higher_is_better=higher, level=0.99
+        baseline, candidate, rounds=rounds, floor=floor, higher_is_better=higher, levels=at(0.99)
     )
     return judgement.verdict, None if found is None else round(found.ratio, 4)
 
@@ -124,12 +161,12 @@ def test_values_that_never_vary(baseline, candidate, options, expected):
 
 
 def test_a_lost_behaviour_is_named():
-    judgement, _ = judge_constants(1.0, 0.0, rounds=3, floor=0.03, higher_is_better=True, level=0.99)
+    judgement, _ = judge_constants(1.0, 0.0, rounds=3, floor=0.03, higher_is_better=True, levels=at(0.99))
     assert judgement.reason == "holds in the baseline (1), no longer in the candidate (0)"
 
 
 def test_exact_values_leave_nothing_unseen():
-    found = exact_comparison(0.5, rounds=4, level=0.99)
+    found = exact_comparison(0.5, rounds=4, levels=at(0.99))
     assert (found.low, found.high, found.rounds, found.detectable) == (0.5, 0.5, 4, 1.0)
 
 
