@@ -6,7 +6,22 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Align", "Block", "Cell", "Column", "Command", "Facts", "Notes", "Page", "Picture", "Pictures", "Row", "Table", "Tone", "plain"]
+__all__ = [
+    "Align",
+    "Block",
+    "Cell",
+    "Column",
+    "Command",
+    "Facts",
+    "Notes",
+    "Page",
+    "Picture",
+    "Pictures",
+    "Row",
+    "Table",
+    "Tone",
+    "plain",
+]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")

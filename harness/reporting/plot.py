@@ -150,7 +150,7 @@ def _head(figure: Figure, report: RunReport, height: float) -> None:
 
 def _titles(figure: Figure, row: ReportRow, top: float, height: float) -> None:
     params = ", ".join(f"{name}={text}" for name, text in row.params)
-    first = legible(f"{row.verdict.value}: {row.metric}" + (f"  ({params})" if params else ""), 125)
+    first = legible(f"{row.verdict.value}: {row.metric}" + (f" ({params})" if params else ""), 125)
     figure.text(0.15 / _WIDTH, top - 0.08 / height, first, fontsize=10, weight="bold", va="top")
     figure.text(0.15 / _WIDTH, top - 0.3 / height, legible(_account(row), 165), fontsize=8.5, va="top")
 
@@ -160,8 +160,10 @@ def _account(row: ReportRow) -> str:
     parts = []
     if row.ratio is not None:
         parts.append(units.change(row.ratio))
-    if row.low is not None and row.high is not None and row.level is not None:
-        parts.append(f"interval {units.interval(row.low, row.high)} at {units.share(row.level)}")
+    if row.low is not None and row.high is not None:
+        parts.append(f"interval {units.interval(row.low, row.high)}")
+    if row.table_low is not None and row.table_high is not None:
+        parts.append(f"the table's {units.interval(row.table_low, row.table_high)}")
     parts.append(f"floor {units.share(row.floor)}")
     if row.detectable is not None and row.detectable > 1:
         parts.append(f"could have seen {units.detectable(row.detectable)}")
@@ -171,7 +173,8 @@ def _account(row: ReportRow) -> str:
 def _foot(figure: Figure, rows: Sequence[PlotRow], note: str, height: float) -> None:
     text = (
         "Left: dots are samples in the order of time, bars their median in one process. "
-        "Right: the ratio of each round, the estimate with its interval, and the floor as a grey band."
+        "Right: the ratio of each round, the estimate, its interval (thick) and the\n"
+        "table's (thin; slower and faster are read from it), and the floor as a grey band."
     )
     if any(not process.values for row in rows for side in row.sides for process in side):
         text += " A cross is a process without samples."

@@ -44,7 +44,9 @@ class PlotFile:
     @property
     def title(self) -> str:
         """What it shows, in a line."""
-        names = [f"{metric} {', '.join(f'{name}={text}' for name, text in params)}".strip() for metric, params in self.rows]
+        names = [
+            f"{metric} {', '.join(f'{name}={text}' for name, text in params)}".strip() for metric, params in self.rows
+        ]
         return names[0] if len(names) == 1 else f"{len(names)} rows, {names[0]} first"
 
     def as_json(self) -> dict[str, Any]:

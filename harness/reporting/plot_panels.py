@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from harness.reporting.plot_rows import PlotRow
+    from harness.reporting.run import ReportRow
 
 __all__ = ["COLOURS", "MARKS", "draw_ratios", "draw_samples", "legible"]
 
@@ -102,7 +103,8 @@ def draw_ratios(axes: Axes, row: PlotRow) -> None:
         return
     ratios = [ratio for _, ratio in row.ratios]
     floor = (1 / (1 + found.floor), 1 + found.floor)
-    low, high = _ratio_limits([*ratios, found.ratio, *floor], found.low, found.high)
+    intervals = _intervals(found)
+    low, high = _ratio_limits([*ratios, found.ratio, *floor], [end for ends, _, _ in intervals for end in ends])
     axes.axhspan(*floor, color=_BAND, linewidth=0, zorder=0, label="floor")
     axes.axhline(1, color=_MUTED, linewidth=0.8, zorder=1)
     axes.plot(
@@ -117,10 +119,8 @@ def draw_ratios(axes: Axes, row: PlotRow) -> None:
     )
     last = len(ratios) + 0.25
     axes.axvline(last - 0.75, color=_BAND, linewidth=0.8)
-    if found.low is not None and found.high is not None:
-        axes.plot(
-            [last] * 2, [found.low, found.high], color=_INK, linewidth=2.2, solid_capstyle="butt", label="interval"
-        )
+    for ends, width, label in intervals:
+        axes.plot([last] * 2, ends, color=_INK, linewidth=width, solid_capstyle="butt", label=label)
     axes.plot([last], [found.ratio], marker="s", markersize=6, color=_INK, label="estimate")
     axes.set_xlim(-0.6, last + 0.6)
     axes.set_ylim(low, high)
@@ -172,13 +172,21 @@ def _limits(values: Sequence[float], middles: Sequence[float]) -> tuple[float, f
     return _with_margin(low, high)
 
 
-def _ratio_limits(wanted: Sequence[float], low: float | None, high: float | None) -> tuple[float, float]:
-    """All ratios and the band; of the interval as much as leaves them visible."""
+def _intervals(row: ReportRow) -> list[tuple[tuple[float, float], float, str]]:
+    """The ends, the width of the line, and the name of each interval that is known."""
+    found = []
+    if row.table_low is not None and row.table_high is not None:
+        found.append(((row.table_low, row.table_high), 0.9, "table's interval"))
+    if row.low is not None and row.high is not None:
+        found.append(((row.low, row.high), 3.0, "interval"))
+    return found
+
+
+def _ratio_limits(wanted: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
+    """All ratios and the band; of the intervals as much as leaves them visible."""
     least, most = min(wanted), max(wanted)
     reach = most - least
-    if low is not None and high is not None:
-        least, most = min(least, max(low, least - reach)), max(most, min(high, most + reach))
-    return _with_margin(least, most)
+    return _with_margin(max(min((*ends, least)), least - reach), min(max((*ends, most)), most + reach))
 
 
 def _with_margin(low: float, high: float) -> tuple[float, float]:

@@ -9,7 +9,21 @@ from typing import assert_never
 
 from harness.reporting import units
 from harness.reporting.document import Finding
-from harness.reporting.page import Align, Block, Cell, Column, Command, Facts, Notes, Page, Picture, Pictures, Row, Table, Tone
+from harness.reporting.page import (
+    Align,
+    Block,
+    Cell,
+    Column,
+    Command,
+    Facts,
+    Notes,
+    Page,
+    Picture,
+    Pictures,
+    Row,
+    Table,
+    Tone,
+)
 from harness.reporting.run import CurveReportRow, Params, ReportRow, RunReport
 from harness.statistics.looks import ROW_ALPHA
 from harness.statistics.verdict import Verdict

@@ -1,7 +1,7 @@
 """A slowdown that is planted, and who finds it: `python tests/performance/planted.py -n 10`.
 
-The benchmarks of `planted_suite` do 1.00, 1.03, 1.05 and 1.10 times their work. Each factor is compared with no factor at
-all by
+The benchmarks of `planted_suite` do 1.00, 1.03, 1.05 and 1.10 times their work. Each factor is compared with no factor
+at all by
 
 - `harness run`, as a user calls it;
 - `asv continuous`, as it comes: 2 rounds, and only changes by a factor of 1.1 count;
@@ -313,7 +313,9 @@ def main() -> None:
     parser.add_argument("--cell", default="torch2.13.0-py3.11-cpu", help="the baseline's cell")
     parser.add_argument("--factors", nargs="+", choices=FACTORS, default=FACTORS)
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=TOOLS[:-1])
-    parser.add_argument("--seconds", type=float, default=120, help="for timed tools where the harness is not among them")
+    parser.add_argument(
+        "--seconds", type=float, default=120, help="for timed tools where the harness is not among them"
+    )
     parser.add_argument("--max-rounds", type=int, default=0, help="of the harness; its own default without")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir(), "planted"), help="the working folder")
     parser.add_argument("--table", action="store_true", help="measure nothing, print the table")

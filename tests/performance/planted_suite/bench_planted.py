@@ -46,7 +46,11 @@ class Planted:
             matmul(square, square)
 
 
-for _name, _what in (("add", "tiny additions"), ("exp", "exponentials of 20,000 numbers"), ("matmul", "products of 96 x 96")):
+for _name, _what in (
+    ("add", "tiny additions"),
+    ("exp", "exponentials of 20,000 numbers"),
+    ("matmul", "products of 96 x 96"),
+):
     _function = getattr(Planted, f"time_{_name}")
     _function.metric = f"planted_{_name}"
     _function.metric_unit = "s"

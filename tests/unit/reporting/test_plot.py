@@ -128,10 +128,11 @@ def test_ratios_estimate_interval_and_floor():
     assert drawn["ratios"][1] == pytest.approx([1 / 1.1] * 6, rel=0.01)
     assert drawn["estimate"][1] == [row.ratio]
     assert drawn["interval"][1] == [row.low, row.high]
+    assert drawn["table's interval"][1] == [row.table_low, row.table_high]
     (band,) = (patch for patch in axes.patches if patch.get_label() == "floor")
     assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((1 / 1.03, 1.03))
     bottom, top = axes.get_ylim()
-    assert bottom < row.low
+    assert bottom < row.table_low
     assert top > 1.03, "the floor is always in sight"
 
 
@@ -147,9 +148,10 @@ def test_titles_tell_verdict_change_interval_and_floor():
     comparison, report = compared()
     figure = draw(plot_rows(report, comparison), report, note="12 of 30 rows")
     texts = [text.get_text() for text in figure.texts]
-    assert "slower: op_time  (layer=3x3 $64->64)" in texts
+    assert "slower: op_time (layer=3x3 $64->64)" in texts
     account = next(text for text in texts if text.startswith("-9.1 %"))
     assert "interval" in account
+    assert "the table's" in account
     assert "floor 3 %" in account
     assert "crashed in 1 of 7 rounds" in account
     assert "12 of 30 rows" in texts[-1]
@@ -160,7 +162,7 @@ def test_a_wild_sample_is_counted_and_does_not_flatten_the_others():
     wild = replace(RECORDS[0], samples=(*RECORDS[0].samples, replace(RECORDS[0].samples[-1], value=0.9)))
     samples, _ = panels("op_time", records=[wild, *RECORDS[1:]])
     assert samples.get_ylim()[1] < 20
-    assert [text.get_text() for text in samples.texts] == ["1 sample above: 900.0 ms"]
+    assert [text.get_text() for text in samples.texts] == ["1 sample above: 900 ms"]
 
 
 @settings(max_examples=40)

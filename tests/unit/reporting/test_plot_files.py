@@ -17,9 +17,7 @@ def many(count):
     names = [f"bench.time_{number}" for number in range(count)]
     suite = {name: benchmark(name, metric=name.removeprefix("bench.")) for name in names}
     slower = [one for one in RECORDS if one.benchmark.name == "bench.time_slower" and one.round < 6]
-    records = [
-        replace(one, benchmark=replace(one.benchmark, name=name, params=())) for name in names for one in slower
-    ]
+    records = [replace(one, benchmark=replace(one.benchmark, name=name, params=())) for name in names for one in slower]
     return {"records": records, "suite": suite}
 
 
@@ -114,7 +112,7 @@ def test_a_report_says_how_to_get_the_plots_it_lacks(tmp_path):
 
 
 def test_plots_in_every_form():
-    comparison, report = compared()
+    _, report = compared()
     params = (("layer", "3x3"),)
     plots = tuple(PlotFile(file=f"my plots/{n}.svg", rows=(("op_time", params),)) for n in range(2))
     one, two = replace(report, plots=plots[:1]), replace(report, plots=plots)
