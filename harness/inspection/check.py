@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.inspection.host import HostFacts, available_memory, host_facts
+from harness.inspection.host import HostFacts, available_memory, host_facts, processor_count, processor_times, read_text
 
 __all__ = ["Activity", "HostFinding", "Severity", "check_host", "judge", "watch"]
 
@@ -77,14 +77,14 @@ def check_host(
 
 def watch(root: Path, seconds: float, sleep: Callable[[float], None]) -> Activity:
     """Watches what other processes do for a moment."""
-    before, processes, swapped = _times(root), _processes(root), _swapped(root)
+    before, processes, swapped = processor_times(root), _processes(root), _swapped(root)
     sleep(seconds)
-    after = _times(root)
+    after = processor_times(root)
     spent = [b - a for a, b in zip(before, after, strict=False)]
     total = sum(spent) or 1
     # user nice system idle iowait irq softirq steal
     idle, stolen = sum(spent[3:5]), sum(spent[7:8])
-    processors = max(1, len(re.findall(r"^cpu\d+ ", _read(root / "proc/stat"), re.MULTILINE)))
+    processors = processor_count(root)
     usage = {key: ticks - processes.get(key, ticks) for key, ticks in _processes(root).items()}
     busiest = max(usage, key=lambda key: usage[key], default=None)
     return Activity(
@@ -137,20 +137,8 @@ def _noise(facts: HostFacts, activity: Activity) -> Iterator[HostFinding]:
         yield HostFinding(severity=Severity.WARN, title="the machine is swapping", advice=advice)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
-
-
-def _times(root: Path) -> list[int]:
-    first = _read(root / "proc/stat").partition("\n")[0].split()
-    return [int(ticks) for ticks in first[1:] if ticks.isdigit()]
-
-
 def _swapped(root: Path) -> int:
-    return sum(int(n) for n in re.findall(r"^pswp(?:in|out) (\d+)$", _read(root / "proc/vmstat"), re.MULTILINE))
+    return sum(int(n) for n in re.findall(r"^pswp(?:in|out) (\d+)$", read_text(root / "proc/vmstat"), re.MULTILINE))
 
 
 def _processes(root: Path) -> dict[tuple[int, str], int]:
@@ -158,7 +146,7 @@ def _processes(root: Path) -> dict[tuple[int, str], int]:
     found: dict[tuple[int, str], int] = {}
     for path in (root / "proc").glob("[0-9]*/stat"):
         # The name stands in brackets and may hold spaces and brackets itself.
-        head, bracket, rest = _read(path).rpartition(")")
+        head, bracket, rest = read_text(path).rpartition(")")
         number, _, name = head.partition(" (")
         fields = rest.split()
         if bracket and number.isdigit() and int(number) != os.getpid() and len(fields) > 12:

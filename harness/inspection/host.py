@@ -10,7 +10,15 @@ from pathlib import Path
 
 from harness.jsonio import digest
 
-__all__ = ["HostFacts", "host_facts"]
+__all__ = [
+    "HostFacts",
+    "available_memory",
+    "control_groups",
+    "host_facts",
+    "processor_count",
+    "processor_times",
+    "read_text",
+]
 
 _ROOT = Path("/")
 
@@ -72,7 +80,7 @@ def host_facts(root: Path = _ROOT) -> HostFacts:
     Args:
         root: The folder that holds `proc` and `sys`.
     """
-    cpuinfo = _text(root / "proc/cpuinfo")
+    cpuinfo = read_text(root / "proc/cpuinfo")
     flags = sorted(set(_field(cpuinfo, "flags", "Features").split()))
     meminfo = _kilobytes(root / "proc/meminfo")
     processors = len(re.findall(r"^processor\s*:", cpuinfo, re.MULTILINE)) or os.cpu_count() or 1
@@ -80,7 +88,7 @@ def host_facts(root: Path = _ROOT) -> HostFacts:
     return HostFacts(
         hostname=platform.node(),
         architecture=platform.machine(),
-        kernel=_text(root / "proc/sys/kernel/osrelease") or platform.release(),
+        kernel=read_text(root / "proc/sys/kernel/osrelease") or platform.release(),
         glibc=platform.libc_ver()[1],
         cpu=_field(cpuinfo, "model name", "Model"),
         cpu_flags=digest(flags)[:16],
@@ -88,16 +96,16 @@ def host_facts(root: Path = _ROOT) -> HostFacts:
         processors=processors,
         cores=cores,
         smt=cores < processors,
-        governor=_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor=read_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         turbo=_turbo(root),
         memory=meminfo.get("MemTotal", 0),
         swap=meminfo.get("SwapTotal", 0) - meminfo.get("SwapFree", 0),
-        load=float((_text(root / "proc/loadavg") or "0").split()[0]),
+        load=float((read_text(root / "proc/loadavg") or "0").split()[0]),
         affinity=tuple(sorted(os.sched_getaffinity(0))),
         quota=_quota(root),
         memory_limit=_memory_limit(root),
         hypervisor="hypervisor" in flags or (root / "sys/hypervisor/type").exists(),
-        huge_pages=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        huge_pages=_chosen(read_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         container=(root / ".dockerenv").exists() or (root / "run/.containerenv").exists(),
     )
 
@@ -107,7 +115,19 @@ def available_memory(root: Path = _ROOT) -> int | None:
     return _kilobytes(root / "proc/meminfo").get("MemAvailable")
 
 
-def _text(path: Path) -> str:
+def processor_count(root: Path = _ROOT) -> int:
+    """How many processors the kernel counts the time of."""
+    return max(1, len(re.findall(r"^cpu\d+ ", read_text(root / "proc/stat"), re.MULTILINE)))
+
+
+def processor_times(root: Path = _ROOT) -> list[int]:
+    """Clock ticks of all processors together: user, nice, system, idle, iowait, irq, softirq, steal, guests."""
+    first = read_text(root / "proc/stat").partition("\n")[0].split()
+    return [int(ticks) for ticks in first[1:] if ticks.isdigit()]
+
+
+def read_text(path: Path) -> str:
+    """What a file of the kernel says, without the space around it; empty where it cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
@@ -122,7 +142,9 @@ def _field(text: str, *names: str) -> str:
 
 
 def _kilobytes(path: Path) -> dict[str, int]:
-    return {match[1]: int(match[2]) * 1024 for match in re.finditer(r"^(\w+):\s+(\d+) kB$", _text(path), re.MULTILINE)}
+    return {
+        match[1]: int(match[2]) * 1024 for match in re.finditer(r"^(\w+):\s+(\d+) kB$", read_text(path), re.MULTILINE)
+    }
 
 
 def _cores(cpuinfo: str) -> int:
@@ -131,9 +153,9 @@ def _cores(cpuinfo: str) -> int:
 
 
 def _turbo(root: Path) -> bool | None:
-    if no_turbo := _text(root / "sys/devices/system/cpu/intel_pstate/no_turbo"):
+    if no_turbo := read_text(root / "sys/devices/system/cpu/intel_pstate/no_turbo"):
         return no_turbo == "0"
-    if boost := _text(root / "sys/devices/system/cpu/cpufreq/boost"):
+    if boost := read_text(root / "sys/devices/system/cpu/cpufreq/boost"):
         return boost == "1"
     return None
 
@@ -143,11 +165,11 @@ def _chosen(text: str) -> str:
     return match[1] if match else text
 
 
-def _groups(root: Path) -> list[Path]:
+def control_groups(root: Path = _ROOT) -> list[Path]:
     """The folders of this process's control group and those above it, in both versions of the interface."""
     base = root / "sys/fs/cgroup"
     folders: list[Path] = []
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in read_text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         for top in [base / name for name in controllers.split(",")] if controllers else [base]:
@@ -159,10 +181,10 @@ def _groups(root: Path) -> list[Path]:
 
 def _quota(root: Path) -> float | None:
     quotas: list[float] = []
-    for group in _groups(root):
-        limit, _, period = _text(group / "cpu.max").partition(" ")
+    for group in control_groups(root):
+        limit, _, period = read_text(group / "cpu.max").partition(" ")
         if not limit:
-            limit, period = _text(group / "cpu.cfs_quota_us"), _text(group / "cpu.cfs_period_us")
+            limit, period = read_text(group / "cpu.cfs_quota_us"), read_text(group / "cpu.cfs_period_us")
         if limit.isdigit() and period.isdigit() and int(period):
             quotas.append(int(limit) / int(period))
     return min(quotas, default=None)
@@ -170,9 +192,9 @@ def _quota(root: Path) -> float | None:
 
 def _memory_limit(root: Path) -> int | None:
     limits: list[int] = []
-    for group in _groups(root):
+    for group in control_groups(root):
         for name in ("memory.max", "memory.limit_in_bytes"):
-            text = _text(group / name)
+            text = read_text(group / name)
             # Version 1 writes a number near 2 to the 63rd for no limit.
             if text.isdigit() and int(text) < 2**60:
                 limits.append(int(text))

@@ -18,7 +18,10 @@ class Options:
         samples: Samples of each process and row, at most.
         min_samples: Samples that are taken even when the budget is spent.
         budget: Seconds of sampling for each process and row, after which no further sample is taken.
-        gap: Seconds between the samples of two processes, in which spinning OpenMP threads of the first go to sleep.
+        repeats: Turns that a row gets beyond `samples` at most, in place of those that were disturbed.
+        calm: A sample is calm when the fixed loop around it took at most this many times as long as it ever did.
+        pin: Whether the processes of a round share one processor where the benchmark runs in one thread.
+        gap: Seconds after a sample at most, in which its spinning OpenMP threads go to sleep before the next process.
         timeout: Seconds that one command may take when the benchmark does not say.
         start_timeout: Seconds that importing the suite may take.
         affinity: Processors that measured processes may run on; empty for all.
@@ -33,7 +36,10 @@ class Options:
     samples: int = 20
     min_samples: int = 5
     budget: float = 1.5
-    gap: float = 0.003
+    repeats: int = 20
+    calm: float = 1.2
+    pin: bool = True
+    gap: float = 0.05
     timeout: float = 60.0
     start_timeout: float = 180.0
     affinity: tuple[int, ...] = ()

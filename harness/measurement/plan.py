@@ -47,14 +47,14 @@ def given_up(records: Iterable[Record]) -> frozenset[BenchmarkId]:
     """Rows that further rounds would tell nothing about.
 
     These are the ones that a benchmark skipped on a side, and those that failed on the same side in two rounds: a hang
-    costs its whole time limit each time.
+    costs its whole time limit each time. A process that was only disturbed says nothing of the next one.
     """
     failures: defaultdict[tuple[BenchmarkId, int], set[int]] = defaultdict(set)
     hopeless: set[BenchmarkId] = set()
     for record in records:
         if record.state is State.SKIPPED:
             hopeless.add(record.benchmark)
-        elif record.state is not State.OK:
+        elif record.state is not State.OK and not record.disturbed:
             failures[record.benchmark, record.side].add(record.round)
     hopeless |= {row for (row, _), rounds in failures.items() if len(rounds) >= _TRIES}
     return frozenset(hopeless)

@@ -180,13 +180,24 @@ class MeasuredProcess:
         if skipped is not None:
             raise NotMeasuredError(State.SKIPPED, skipped)
 
-    def calibrate(self) -> int:
-        """Warms up, and returns how many calls a sample has."""
-        return int(self._ask("calibrate", self._timeout, ["number"])["number"])
+    def calibrate(self) -> tuple[int, bool]:
+        """Warms up; returns how many calls a sample has, and whether one thread does all the work."""
+        answer = self._ask("calibrate", self._timeout, ["number", "alone"])
+        return int(answer["number"]), bool(answer["alone"])
 
-    def sample(self, number: int) -> dict[str, Any]:
-        """Takes one sample: `value`, `at` (seconds of the monotonic clock), `canary`, `faults`."""
-        return self._ask("sample", self._timeout, ["value", "at", "canary", "faults"], number=number)
+    def calmest(self) -> int:
+        """The processor, among those that may be used, that is disturbed least just now."""
+        return int(self._ask("calmest", self._timeout, ["processor"])["processor"])
+
+    def sample(self, number: int, processor: int | None = None) -> dict[str, Any]:
+        """Takes one sample: `value`, `at` (seconds of the monotonic clock), `canary`, `faults`.
+
+        Args:
+            number: Calls in it.
+            processor: Where its thread is kept; None for wherever it may run.
+        """
+        wanted, gap = ("value", "at", "canary", "faults"), self._options.gap
+        return self._ask("sample", self._timeout + gap, wanted, number=number, processor=processor, gap=gap)
 
     def teardown(self) -> dict[str, Any]:
         """Runs the teardown functions of the parameter set; returns what the benchmark said beside its values."""

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["BenchmarkId", "Record", "Sample", "State"]
+from harness.inspection.conditions import Conditions
+
+__all__ = ["ENOUGH_CALM", "BenchmarkId", "Record", "Sample", "State"]
+
+#: So many calm samples speak for their process without the others.
+ENOUGH_CALM = 5
 
 
 class State(StrEnum):
@@ -48,12 +53,16 @@ class Sample:
         at: When it began: seconds of the machine's monotonic clock since the round began.
         canary: Seconds of a fixed pure-Python loop, the slower of one before and one after the sample.
         faults: Minor page faults during the sample.
+        calm: Whether the canary was about as fast as it ever was on this side; None in records that did not ask.
+        processor: The one that the benchmark's thread was kept on, or None where it might run anywhere.
     """
 
     value: float
     at: float
     canary: float
     faults: int
+    calm: bool | None = None
+    processor: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +75,7 @@ class Record:
         side: Position among the cells of the run (0 is the baseline), so that an A/A run can tell its two sides apart.
         benchmark: What was measured.
         state: How it ended.
-        samples: In the order of time; empty unless the state is ok.
+        samples: In the order of time; empty unless the state is ok, or the process never ran undisturbed.
         number: Calls in each sample.
         details: What the benchmark said beside its values, by name: sentences, lists of numbers.
         reason: Why the state is not ok, one line.
@@ -76,6 +85,7 @@ class Record:
         fingerprint: The digest of the facts read inside the process.
         started_at: ISO date and time, UTC.
         seconds: Wall time from the start of the process, or from the end of its previous benchmark.
+        conditions: What the machine was like meanwhile; None in records that did not look.
     """
 
     round: int
@@ -93,3 +103,15 @@ class Record:
     fingerprint: str
     started_at: str
     seconds: float
+    conditions: Conditions | None = None
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the process was what it should be, but never ran undisturbed."""
+        return self.state is State.INVALID and bool(self.samples)
+
+    @property
+    def telling(self) -> tuple[Sample, ...]:
+        """The samples that speak for the process: the calm ones where there are enough, else all."""
+        calm = tuple(sample for sample in self.samples if sample.calm)
+        return calm if len(calm) >= ENOUGH_CALM else self.samples

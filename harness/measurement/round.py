@@ -1,38 +1,32 @@
-"""One round of one benchmark: a fresh process for each side, alive together, taking samples in turn.
-
-A slow phase of the machine lasts milliseconds to seconds. Neighbouring samples of two processes, milliseconds apart and
-in an order that is swapped each time, meet the same phase, so their ratio is steady where the samples are not.
-"""
+"""One round of one benchmark: a fresh process for each side, alive together, taking samples in turn."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import logging
-import statistics
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.inspection.attestation import differences
+from harness.inspection.conditions import Conditions, between, look
 from harness.jsonio import digest
+from harness.measurement.calm import Calm
 from harness.measurement.options import Options
 from harness.measurement.plan import Visit
 from harness.measurement.process import MeasuredProcess, NotMeasuredError, Suite
-from harness.measurement.records import BenchmarkId, Record, Sample, State
+from harness.measurement.records import BenchmarkId, Record, State
 from harness.measurement.side import Side
+from harness.measurement.turns import Take, agree, take_turns
 
 __all__ = ["RowResult", "measure_visit"]
 
 log = logging.getLogger(__name__)
-# Each sample of a raw benchmark starts an interpreter of its own: it is worth a round of others, and costs as much.
-_RAW_SAMPLES = 3
-# Calibrations of equal processes differ by less than this, half-speed phases of the machine included.
-_ALIKE = 2.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,31 +59,14 @@ class _Member:
         return self.process.side
 
 
-@dataclass(slots=True)
-class _Take:
-    """What one process gives for one row."""
-
-    member: _Member
-    failure: NotMeasuredError | None = None
-    number: int = 1
-    samples: list[Sample] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
-    spent: float = 0.0
-
-    def attempt(self, action: Callable[[], None]) -> None:
-        """Does something with the process unless it has failed already; keeps a failure."""
-        if self.failure is not None:
-            return
-        start = time.monotonic()
-        try:
-            action()
-        except NotMeasuredError as failure:
-            self.failure = failure
-        self.spent += time.monotonic() - start
-
-
 def measure_visit(
-    visit: Visit, sides: Sequence[Side], suite: Path, options: Options, *, isolate: bool = False
+    visit: Visit,
+    sides: Sequence[Side],
+    suite: Path,
+    options: Options,
+    *,
+    isolate: bool = False,
+    calm: Calm | None = None,
 ) -> Generator[RowResult]:
     """Measures the rows of one benchmark in one round, and gives each as soon as it is done.
 
@@ -102,7 +79,9 @@ def measure_visit(
         suite: The folder of the ASV suite.
         options: Samples and time.
         isolate: Whether every row gets fresh processes.
+        calm: What earlier rounds showed; it is told of this one.
     """
+    calm = calm or Calm(options.calm)
     left = list(visit.rows)
     while left:
         with contextlib.ExitStack() as stack:
@@ -110,7 +89,7 @@ def measure_visit(
             alone = isolate or any(member.suite is not None and member.suite.one_value for member in crew)
             for row in left[:1] if alone else tuple(left):
                 left.remove(row)
-                result, healthy = _measure_row(row, visit.round, crew, options)
+                result, healthy = _measure_row(row, visit.round, crew, options, calm)
                 yield result
                 if not healthy:
                     break
@@ -161,28 +140,37 @@ def _attest(member: _Member) -> None:
         raise NotMeasuredError(State.INVALID, f"not what {cell.id} asks for: {'; '.join(unlike)}")
 
 
-def _measure_row(row: BenchmarkId, number: int, crew: Sequence[_Member], options: Options) -> tuple[RowResult, bool]:
+def _measure_row(
+    row: BenchmarkId, number: int, crew: Sequence[_Member], options: Options, calm: Calm
+) -> tuple[RowResult, bool]:
     start, started_at = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
-    takes = [_Take(member, failure=member.broken) for member in crew]
-    for take in takes:
-        take.attempt(partial(_prepare, take, row))
-    _agree(takes)
+    takes = [Take(process=one.process, side=one.position, row=row, failure=one.broken) for one in crew]
+    for member, take in zip(crew, takes, strict=True):
+        take.attempt(partial(_prepare, member, take))
+    agree(takes)
     for take in takes:
         take.spent = 0.0
-    _alternate(takes, number, start, options)
-    for take in takes:
-        take.attempt(partial(_finish, take))
-    records = tuple(_record(take, row, number, started_at) for take in takes)
+    before = look()
+    take_turns(takes, number, start, options, calm)
+    conditions = between(before, look())
+    for member, take in zip(crew, takes, strict=True):
+        take.attempt(partial(_finish, member, take))
+    records = tuple(
+        _record(member, take, number, started_at, conditions, calm) for member, take in zip(crew, takes, strict=True)
+    )
+    for record in records:
+        calm.learn(record)
     # A process whose benchmark raised still answers, but is no longer as fresh as its partner.
     healthy = all(
-        take.member.broken is not None or take.failure is None or take.failure.state is State.SKIPPED for take in takes
+        member.broken is not None or take.failure is None or take.failure.state is State.SKIPPED
+        for member, take in zip(crew, takes, strict=True)
     )
-    prints = {take.member.fingerprint: take.member.facts for take in takes if take.member.fingerprint}
+    prints = {member.fingerprint: member.facts for member in crew if member.fingerprint}
     return RowResult(records=records, fingerprints=prints), healthy
 
 
-def _prepare(take: _Take, row: BenchmarkId) -> None:
-    suite = take.member.suite
+def _prepare(member: _Member, take: Take) -> None:
+    suite, row = member.suite, take.row
     assert suite is not None
     if suite.version != row.version:
         reason = f"the benchmark has version {suite.version} here, not {row.version}"
@@ -191,82 +179,48 @@ def _prepare(take: _Take, row: BenchmarkId) -> None:
     if row.params not in sets:
         reason = f"the benchmark has no parameters {', '.join(row.params) or '(none)'} here"
         raise NotMeasuredError(State.INVALID, reason)
-    take.member.process.setup(sets.index(row.params))
-    take.number = take.member.process.calibrate()
+    take.type = suite.type
+    take.process.setup(sets.index(row.params))
+    take.number, take.alone = take.process.calibrate()
 
 
-def _agree(takes: Sequence[_Take]) -> None:
-    """Gives all sides the same number of calls a sample, unless they really differ in speed.
-
-    A longer sample is interrupted more often, so that on a busy machine the side that happened to be calibrated in a
-    calmer moment would look slower.
-    """
-    numbers = [take.number for take in takes if take.failure is None]
-    if numbers and max(numbers) <= _ALIKE * min(numbers):
-        common = round(statistics.geometric_mean(numbers))
-        for take in takes:
-            take.number = common
-
-
-def _alternate(takes: Sequence[_Take], number: int, start: float, options: Options) -> None:
-    wanted = min((_samples(take, options) for take in takes if take.failure is None), default=0)
-    for turn in range(wanted):
-        # A B, B A, A B ...: and the side that begins changes from round to round.
-        order = takes if (turn + number) % 2 == 0 else takes[::-1]
-        for take in order:
-            if take.failure is None:
-                time.sleep(options.gap)
-                take.attempt(partial(_sample, take, start))
-        if turn + 1 >= options.min_samples and max(take.spent for take in takes) >= options.budget:
-            return
-
-
-def _samples(take: _Take, options: Options) -> int:
-    suite = take.member.suite
-    assert suite is not None
-    if suite.one_value:
-        return 1
-    return min(options.samples, _RAW_SAMPLES) if suite.type == "timeraw" else options.samples
-
-
-def _sample(take: _Take, start: float) -> None:
-    said = take.member.process.sample(take.number)
-    take.samples.append(
-        Sample(
-            value=float(said["value"]),
-            at=float(said["at"]) - start,
-            canary=float(said["canary"]),
-            faults=int(said["faults"]),
-        )
-    )
-
-
-def _finish(take: _Take) -> None:
+def _finish(member: _Member, take: Take) -> None:
     # Where one value is all that a process gives, reading its facts first could have changed the value.
-    take.details = take.member.process.teardown()
-    if not take.member.fingerprint:
-        take.member.process.look()
-        _attest(take.member)
+    take.details = take.process.teardown()
+    if not member.fingerprint:
+        take.process.look()
+        _attest(member)
 
 
-def _record(take: _Take, row: BenchmarkId, number: int, started_at: str) -> Record:
-    member, failure = take.member, take.failure
+def _record(member: _Member, take: Take, number: int, started_at: str, conditions: Conditions, calm: Calm) -> Record:
     now = time.monotonic()
     seconds, member.since = now - member.since, now
-    return Record(
+    record = Record(
         round=number,
         cell=member.side.cell.id,
         side=member.position,
-        benchmark=row,
-        state=State.OK if failure is None else failure.state,
-        samples=tuple(take.samples) if failure is None else (),
+        benchmark=take.row,
+        state=State.OK if take.failure is None else take.failure.state,
         number=take.number,
         details=take.details,
-        reason="" if failure is None else failure.reason,
-        log=member.process.words(),
+        reason="" if take.failure is None else take.failure.reason,
+        log=take.process.words(),
         lock=member.side.lock,
         environment=member.side.environment,
         fingerprint=member.fingerprint,
         started_at=started_at,
         seconds=seconds,
+        conditions=conditions,
     )
+    return record if take.failure is not None else _marked(record, take, calm)
+
+
+def _marked(record: Record, take: Take, calm: Calm) -> Record:
+    """The record with its samples, each marked by what is known at the end of the row."""
+    limit = calm.limit(take.side, take.row)
+    samples = tuple(replace(sample, calm=sample.canary <= limit) for sample in take.samples)
+    if not take.gated or any(sample.calm for sample in samples):
+        return replace(record, samples=samples)
+    times = calm.excess(take.side, take.row, (sample.canary for sample in samples))
+    reason = f"never ran undisturbed: a fixed loop took {times:.2f} times as long as it can, or longer"
+    return replace(record, state=State.INVALID, reason=reason, samples=samples)

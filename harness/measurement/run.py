@@ -17,6 +17,7 @@ from harness.errors import MeasurementError
 from harness.inspection.check import HostFinding, Severity, check_host
 from harness.inspection.host import HostFacts
 from harness.jsonio import digest
+from harness.measurement.calm import Calm
 from harness.measurement.events import (
     Event,
     Finished,
@@ -207,6 +208,7 @@ class _Session:
         self._file = file
         self._tell = on_event
         self._pace = Pace()
+        self._calm = Calm(options.calm, self.records)
         self._done = sum(len(numbers) for numbers in rounds_done(self.records, len(sides)).values())
 
     def begin(self, total: int) -> None:
@@ -234,7 +236,7 @@ class _Session:
 
     def _visit(self, visit: Visit, left: Counter[str]) -> None:
         isolate = visit.benchmark in self._isolated
-        results = measure_visit(visit, self._sides, self._suite, self._options, isolate=isolate)
+        results = measure_visit(visit, self._sides, self._suite, self._options, isolate=isolate, calm=self._calm)
         start = time.monotonic()
         # The processes live inside the iterator: it is closed whatever happens here.
         with contextlib.closing(results):

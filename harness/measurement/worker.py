@@ -27,6 +27,7 @@ import pickle
 import resource
 import select
 import signal
+import threading
 import time
 import traceback
 
@@ -37,6 +38,12 @@ FOLDER_PREFIX = "measured-"
 #: Names the file, for benchmarks and their children, to which they write what they have to say beside a value.
 DETAILS = "HARNESS_DETAILS"
 CANARY_TURNS = 2000
+#: Seconds between two looks at whether threads still spin.
+SETTLING = 0.0005
+#: A benchmark whose other threads use less than this share of its time runs in one thread.
+ALONE = 0.02
+#: So many processors are tried when the calmest is looked for.
+PLACES = 8
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "cannot allocate memory", "bad_alloc")
 
 
@@ -47,6 +54,37 @@ def canary():
     for number in range(CANARY_TURNS):
         total += number
     return time.perf_counter() - start
+
+
+def others_run():
+    """Whether another thread of this process is on a processor, or waits for one: OpenMP's spin after their work."""
+    own = str(threading.get_native_id())
+    with contextlib.suppress(OSError):
+        for thread in os.listdir("/proc/self/task"):  # noqa: PTH208
+            if thread == own:
+                continue
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                with open("/proc/self/task/" + thread + "/stat", "rb") as file:  # noqa: PTH123
+                    # The name before it stands in brackets, and may hold anything.
+                    if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
+                        return True
+    return False
+
+
+def has_children():
+    """Whether processes that this one started are still there."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def own_and_others():
+    """Seconds of processor time: of this thread, and of all other threads and of children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = time.thread_time()
+    return own, time.process_time() - own + children.ru_utime + children.ru_stime
 
 
 def peak_memory():
@@ -85,6 +123,8 @@ class Worker:
         self.cache = None
         self.timer = None
         self.isolated = False
+        self.processors = ()
+        self.place = None
         self.notes = []
         # Kept, for a benchmark may clear the variables.
         self.details = os.path.join(os.getcwd(), "details.jsonl")  # noqa: PTH109, PTH118
@@ -110,6 +150,7 @@ class Worker:
     def _schedule(self, affinity, priority):
         if affinity:
             os.sched_setaffinity(0, affinity)
+        self.processors = tuple(sorted(os.sched_getaffinity(0)))
         if priority:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
@@ -159,10 +200,10 @@ class Worker:
         return pickle.loads(self.cache)
 
     def calibrate(self):
-        """Warms up, and finds how many calls fill the benchmark's sample time."""
+        """Warms up, and finds how many calls fill the benchmark's sample time, and whether one thread does it all."""
         benchmark = self.benchmark
         if benchmark.type != "time":
-            return {"number": 1}
+            return {"number": 1, "alone": False}
         self.isolated = bool(benchmark._setups) and benchmark._setup_isolates_timed_calls
         number = benchmark.number or (1 if self.isolated or self.raw else 0)
         interleaved = self.isolated and number > 1
@@ -170,8 +211,12 @@ class Worker:
         self.timer = make_timer(*benchmark._build_params())
         benchmark._redo_setup_next = False
         warmup = benchmark.warmup_time if benchmark.warmup_time >= 0 else 0.1
+        before = own_and_others()
         found = self._warm_up(number, warmup) if number else self._fill(benchmark.sample_time, warmup)
-        return {"number": found}
+        own, others = (now - then for now, then in zip(own_and_others(), before))
+        # A benchmark that was not tried, for it wants no warm-up, may use as many threads as it likes.
+        alone = not self.raw and own > 0 and others < ALONE * own and not has_children()
+        return {"number": found, "alone": alone}
 
     def _timed(self, number):
         # A setup that need not isolate calls ran once for this parameter set, and is kept.
@@ -201,15 +246,38 @@ class Worker:
             elif now >= end:
                 return number
 
-    def sample(self, number):
-        """Takes one sample: so many calls, or the one value of a benchmark that is not timed."""
+    def calmest(self):
+        """The processor on which the fixed loop is fastest just now, among those that may be used."""
+        step = -(-len(self.processors) // PLACES)
+        seconds = {}
+        for processor in self.processors[::step]:
+            os.sched_setaffinity(0, {processor})
+            seconds[processor] = min(canary(), canary())
+        self.place = min(seconds, key=seconds.get)
+        os.sched_setaffinity(0, {self.place})
+        return {"processor": self.place}
+
+    def sample(self, number, processor, gap):
+        """Takes one sample: so many calls, or the one value of a benchmark that is not timed.
+
+        On one processor where one is named; threads that were started earlier stay where they are. Comes back when
+        its threads sleep, or when `gap` seconds are over, so that none of them runs beside the next process.
+        """
+        self._go_to(processor)
         before = canary()
         faults = self._faults()
         at = time.monotonic()
         value = float(self._timed(number)) / number if self.benchmark.type == "time" else self._value()
         faults = self._faults() - faults
-        after = canary()
-        return {"value": value, "at": at, "canary": max(before, after), "faults": faults}
+        end = time.monotonic() + gap
+        while time.monotonic() < end and others_run():
+            time.sleep(SETTLING)
+        return {"value": value, "at": at, "canary": max(before, canary()), "faults": faults}
+
+    def _go_to(self, processor):
+        if processor != self.place:  # a benchmark may have chosen its processors itself
+            os.sched_setaffinity(0, self.processors if processor is None else {processor})
+            self.place = processor
 
     def _value(self):
         value = self.benchmark.do_run()
@@ -236,6 +304,7 @@ class Worker:
 
     def teardown(self):
         """Runs the teardown functions of the current parameter set; gives what the benchmark said beside its values."""
+        self._go_to(None)
         self.benchmark.do_teardown()
         self.timer = None
         return {"details": take_details(self.details)}

@@ -12,7 +12,7 @@ from harness.measurement.options import Options
 from harness.measurement.plan import Visit
 from harness.measurement.process import NotMeasuredError
 from harness.measurement.records import BenchmarkId, Record, State
-from harness.measurement.round import RowResult, _agree, _Member, _Take, measure_visit
+from harness.measurement.round import RowResult, measure_visit
 from harness.measurement.side import Side
 from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone
 
