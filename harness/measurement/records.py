@@ -9,10 +9,7 @@ from typing import Any
 
 from harness.inspection.conditions import Conditions
 
-__all__ = ["ENOUGH_CALM", "BenchmarkId", "Record", "Sample", "State"]
-
-#: So many calm samples speak for their process without the others.
-ENOUGH_CALM = 5
+__all__ = ["BenchmarkId", "Record", "Sample", "State"]
 
 
 class State(StrEnum):
@@ -109,9 +106,3 @@ class Record:
     def disturbed(self) -> bool:
         """Whether the process was what it should be, but never ran undisturbed."""
         return self.state is State.INVALID and bool(self.samples)
-
-    @property
-    def telling(self) -> tuple[Sample, ...]:
-        """The samples that speak for the process: the calm ones where there are enough, else all."""
-        calm = tuple(sample for sample in self.samples if sample.calm)
-        return calm if len(calm) >= ENOUGH_CALM else self.samples

@@ -63,11 +63,11 @@ def others_run():
         for thread in os.listdir("/proc/self/task"):  # noqa: PTH208
             if thread == own:
                 continue
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                with open("/proc/self/task/" + thread + "/stat", "rb") as file:  # noqa: PTH123
-                    # The name before it stands in brackets, and may hold anything.
-                    if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
-                        return True
+            path = "/proc/self/task/" + thread + "/stat"
+            with contextlib.suppress(OSError), open(path, "rb") as file:  # noqa: PTH123 - it may have ended meanwhile
+                # The name before it stands in brackets, and may hold anything.
+                if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
+                    return True
     return False
 
 

@@ -14,13 +14,17 @@ from enum import StrEnum
 from itertools import pairwise
 from statistics import median
 
-__all__ = ["Pairing", "Replicate", "Timed", "log_ratio", "oriented_log_ratio"]
+__all__ = ["ENOUGH_CALM", "Pairing", "Replicate", "Timed", "log_ratio", "oriented_log_ratio", "telling"]
+
+#: So many calm samples, or pairs of them, speak for a process without the others.
+ENOUGH_CALM = 5
 
 
 class Pairing(StrEnum):
     """How the samples of two processes were brought together."""
 
-    #: The median over k of the log ratio of sample k of both: milliseconds apart, they met the same phase.
+    #: The median over k of the log ratio of sample k of both: milliseconds apart, they met the same phase. Of pairs
+    #: that nothing disturbed, where there are enough.
     NEIGHBOURS = "neighbouring samples"
     #: The log ratio of the two processes' medians.
     MEDIANS = "process medians"
@@ -33,10 +37,12 @@ class Timed:
     Attributes:
         value: In any unit, the same for both processes.
         at: When it began, in seconds of a clock that both processes share.
+        calm: Whether nothing disturbed it, as far as could be told.
     """
 
     value: float
     at: float = 0.0
+    calm: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +70,18 @@ def log_ratio(baseline: Sequence[Timed], candidate: Sequence[Timed]) -> tuple[fl
     if not all(math.isfinite(sample.value) and sample.value > 0 for sample in (*baseline, *candidate)):
         return None
     if _alternate(baseline, candidate):
-        pairs = zip(baseline, candidate, strict=True)
-        return median(math.log(b.value) - math.log(a.value) for a, b in pairs), Pairing.NEIGHBOURS
-    middles = [median(sample.value for sample in side) for side in (baseline, candidate)]
+        pairs = list(zip(baseline, candidate, strict=True))
+        calm = [(a, b) for a, b in pairs if a.calm and b.calm]
+        kept = calm if len(calm) >= ENOUGH_CALM else pairs
+        return median(math.log(b.value) - math.log(a.value) for a, b in kept), Pairing.NEIGHBOURS
+    middles = [median(sample.value for sample in telling(side)) for side in (baseline, candidate)]
     return math.log(middles[1]) - math.log(middles[0]), Pairing.MEDIANS
+
+
+def telling(samples: Sequence[Timed]) -> Sequence[Timed]:
+    """The samples that speak for their process: the calm ones where there are enough of them, else all."""
+    calm = [sample for sample in samples if sample.calm]
+    return calm if len(calm) >= ENOUGH_CALM else samples
 
 
 def oriented_log_ratio(

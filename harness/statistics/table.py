@@ -14,7 +14,7 @@ from harness.statistics.comparison import Comparison
 from harness.statistics.constants import constant_of, is_binary, judge_constants, judge_flips
 from harness.statistics.looks import DEFAULT_LOOKS, TABLE_ALPHA, Looks
 from harness.statistics.outcomes import Outcome, Side, judge_outcomes, side_of
-from harness.statistics.replicates import Timed, oriented_log_ratio
+from harness.statistics.replicates import Timed, oriented_log_ratio, telling
 from harness.statistics.rule import Rule
 from harness.statistics.verdict import Judgement, Verdict
 
@@ -205,13 +205,7 @@ class _Pair:
 
     def samples(self) -> tuple[list[list[Timed]], list[list[Timed]]]:
         """In the metric's unit, by round, of both sides."""
-        timed = [
-            [
-                [Timed(value(self.metric, self.params, s.value), s.at) for s in side.ok[number].samples]
-                for number in self.rounds
-            ]
-            for side in self.sides
-        ]
+        timed = [[_timed(self.metric, self.params, side.ok[number]) for number in self.rounds] for side in self.sides]
         return timed[0], timed[1]
 
     def replicates(self) -> list[float] | None:
@@ -300,8 +294,14 @@ def _versions(side: Side) -> list[str]:
 def _middle(metric: Metric, params: tuple[str, ...], side: Side) -> float | None:
     if not side.ok:
         return None
-    processes = [median(sample.value for sample in record.samples) for record in side.ok.values()]
-    return value(metric, params, median(processes))
+    processes = [_timed(metric, params, record) for record in side.ok.values()]
+    return median(median(sample.value for sample in telling(process)) for process in processes)
+
+
+def _timed(metric: Metric, params: tuple[str, ...], record: Record) -> list[Timed]:
+    """The samples of one process, in the metric's unit."""
+    # Records that did not ask whether a sample was calm have None.
+    return [Timed(value(metric, params, s.value), s.at, s.calm is not False) for s in record.samples]
 
 
 _ORDER = (

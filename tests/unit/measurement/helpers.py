@@ -10,7 +10,9 @@ from pathlib import Path
 from harness.measurement.options import Options
 from harness.measurement.side import Side
 
-QUICK = Options(rounds=2, max_rounds=2, samples=4, min_samples=2, budget=0.2, gap=0.0, timeout=20.0)
+QUICK = Options(
+    rounds=2, max_rounds=2, samples=4, min_samples=2, budget=0.2, repeats=0, calm=1000.0, gap=0.0, timeout=20.0
+)
 SideMaker = Callable[..., Side]
 
 

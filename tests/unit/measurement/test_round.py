@@ -4,16 +4,17 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from harness.measurement.options import Options
 from harness.measurement.plan import Visit
-from harness.measurement.process import NotMeasuredError
+from harness.measurement.process import MeasuredProcess, NotMeasuredError
 from harness.measurement.records import BenchmarkId, Record, State
 from harness.measurement.round import RowResult, measure_visit
 from harness.measurement.side import Side
+from harness.measurement.turns import Take, agree
 from tests.unit.measurement.helpers import QUICK, SideMaker, eventually_gone
 
 PAIR = tuple(
@@ -146,17 +147,20 @@ def test_closing_half_way_leaves_nothing(make_side: SideMaker, suite: Path, mark
     assert eventually_gone(marker) == []
 
 
+def take(**fields: Any) -> Take:
+    return Take(cast("MeasuredProcess", None), 0, PAIR[0], **fields)
+
+
 @pytest.mark.parametrize(
     ("found", "used"), [([10, 6], [8, 8]), ([100, 10], [100, 10]), ([7], [7]), ([4, 6, 9], [6, 6, 6])]
 )
 def test_equal_processes_take_samples_of_equal_length(found: list[int], used: list[int]) -> None:
-    takes = [_Take(cast("_Member", None), number=number) for number in found]
-    _agree(takes)
+    takes = [take(number=number) for number in found]
+    agree(takes)
     assert [take.number for take in takes] == used
 
 
 def test_a_process_that_failed_has_no_say_in_the_length_of_samples() -> None:
-    failed = _Take(cast("_Member", None), failure=NotMeasuredError(State.CRASHED, "gone"), number=1)
-    good = _Take(cast("_Member", None), number=2)
-    _agree([failed, good])
+    failed, good = take(failure=NotMeasuredError(State.CRASHED, "gone"), number=1), take(number=2)
+    agree([failed, good])
     assert good.number == 2
