@@ -47,6 +47,7 @@ class ReportRow:
         detectable: The smallest ratio above 1 that the row could have seen.
         floor: The smallest change that matters to the metric, as a share.
         rounds: Rounds in which both sides gave samples.
+        calm: Share of its samples that nothing disturbed, or None where that was not asked.
         reason: Why, and what happened on the way; may be empty.
     """
 
@@ -67,6 +68,7 @@ class ReportRow:
     detectable: float | None
     floor: float
     rounds: int
+    calm: float | None
     reason: str
 
 
@@ -306,6 +308,7 @@ def _report_row(row: VerdictRow, names: Mapping[str, tuple[str, ...]]) -> Report
         detectable=found.detectable if found and math.isfinite(found.detectable) else None,
         floor=row.floor,
         rounds=row.rounds,
+        calm=row.calm,
         reason=row.reason,
     )
 
@@ -365,5 +368,6 @@ def _row_json(row: ReportRow) -> dict[str, Any]:
         "detectable": finite(row.detectable),
         "floor": row.floor,
         "rounds": row.rounds,
+        "calm": finite(row.calm),
         "reason": row.reason,
     }

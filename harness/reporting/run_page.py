@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from statistics import median
+from statistics import fmean, median
 from typing import assert_never
 
 from harness.reporting import units
@@ -180,6 +180,11 @@ def _method(report: RunReport) -> tuple[str, ...]:
     elif seen:
         low, middle, high = (units.detectable(pick(seen)) for pick in (min, median, max))
         lines.append(f"could have seen a change of {low} to {high}, {middle} in the middle row, in 8 of 10 such runs")
+    calm = [row.calm for row in report.rows if row.calm is not None]
+    if calm:
+        lines.append(
+            f"{units.share(fmean(calm))} of the samples ran undisturbed, {units.share(min(calm))} in the worst row"
+        )
     return tuple(lines)
 
 

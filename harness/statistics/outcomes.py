@@ -65,6 +65,11 @@ class Side:
         return self.outcome in {Outcome.MISSING, Outcome.INVALID}
 
     @property
+    def measured(self) -> tuple[Record, ...]:
+        """The records with samples, those included that were disturbed throughout."""
+        return (*self.ok.values(), *(record for record in self.others if record.samples))
+
+    @property
     def tried(self) -> int:
         """How many rounds there are."""
         return len(self.ok) + len(self.failures) + len(self.others)

@@ -10,6 +10,7 @@ from statistics import median
 from harness.errors import ExitCode
 from harness.measurement.metrics import Direction, Metric, value
 from harness.measurement.records import BenchmarkId, Record
+from harness.statistics.circumstances import calm_share, page_faults
 from harness.statistics.comparison import Comparison
 from harness.statistics.constants import constant_of, is_binary, judge_constants, judge_flips
 from harness.statistics.looks import DEFAULT_LOOKS, TABLE_ALPHA, Looks
@@ -36,6 +37,7 @@ class VerdictRow:
         baseline: Median over rounds of the median of a process; None where it did not run.
         candidate: The same for the candidate.
         rounds: Rounds in which both sides gave samples.
+        calm: Share of the samples of both sides that nothing disturbed; None where that was not asked.
         open: Whether more rounds could change the verdict.
     """
 
@@ -49,6 +51,7 @@ class VerdictRow:
     baseline: float | None
     candidate: float | None
     rounds: int
+    calm: float | None
     open: bool
 
 
@@ -237,6 +240,7 @@ def _row(pair: _Pair, rule: Rule, *, blocked: str) -> VerdictRow:
         baseline=_middle(pair.metric, pair.params, a),
         candidate=_middle(pair.metric, pair.params, b),
         rounds=len(pair.rounds),
+        calm=calm_share((*a.measured, *b.measured)) if pair.timed else None,
         open=not blocked and (judged.open or a.may_still_run or b.may_still_run),
     )
 
@@ -257,7 +261,9 @@ def _judge(pair: _Pair, rule: Rule) -> _Judged:
         reason = "no round in which both sides ran" + (f": {lost}" if lost else "")
         return _Judged(Judgement(verdict=Verdict.UNDECIDED, reason=reason), None, True)
     judged = _judge_samples(pair, rule)
-    reason = "; ".join(part for part in (judged.judgement.reason, lost) if part)
+    changed = judged.judgement.verdict in {Verdict.SLOWER, Verdict.FASTER}
+    faults = page_faults(pair.baseline.ok.values(), pair.candidate.ok.values()) if changed and pair.timed else ""
+    reason = "; ".join(part for part in (judged.judgement.reason, faults, lost) if part)
     return replace(judged, judgement=replace(judged.judgement, reason=reason))
 
 
