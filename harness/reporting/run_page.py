@@ -183,7 +183,7 @@ def _method(report: RunReport) -> tuple[str, ...]:
     calm = [row.calm for row in report.rows if row.calm is not None]
     if calm:
         lines.append(
-            f"{units.share(fmean(calm))} of the samples ran undisturbed, {units.share(min(calm))} in the worst row"
+            f"{units.percent(fmean(calm))} of the samples ran undisturbed, {units.percent(min(calm))} in the worst row"
         )
     return tuple(lines)
 

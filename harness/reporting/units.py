@@ -110,6 +110,11 @@ def share(value: float) -> str:
     return f"{100 * value:.4g} %"
 
 
+def percent(value: float) -> str:
+    """A share in whole percents: `83 %`."""
+    return f"{100 * value:.0f} %"
+
+
 def _percent(ratio: float) -> str:
     text = f"{100 * (ratio - 1):+.1f}"
     return "0.0" if text in {"+0.0", "-0.0"} else text

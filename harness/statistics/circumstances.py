@@ -1,4 +1,4 @@
-"""What happened around the samples: how many ran undisturbed, and whether one side meets page faults that explain it."""
+"""What happened around the samples: how many ran undisturbed, and page faults that explain a step."""
 
 from __future__ import annotations
 

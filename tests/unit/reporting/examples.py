@@ -37,6 +37,7 @@ def row(verdict, **changes):
         "detectable": 1.012,
         "floor": 0.03,
         "rounds": 6,
+        "calm": None,
         "reason": "",
     }
     return ReportRow(**{**values, **changes})
