@@ -1,0 +1,1 @@
+"""Whether verdicts keep their promises: tried on simulated machines, on recorded rounds, and beside other tools."""
