@@ -110,7 +110,7 @@ def pairs_of(case: Case, side: Side) -> Iterator[Pair]:
             process.start()
             sets = list(itertools.product(*process.started().params))
             process.setup(sets.index(tuple(map(repr, params))))
-            numbers[process] = process.calibrate()
+            numbers[process], _ = process.calibrate()
             keep_processor(process)
         for turn in range(PAIRS):
             said = {}
