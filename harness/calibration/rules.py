@@ -73,10 +73,8 @@ def _ours(times: Floats) -> Said:
     rule = Rule.of(replicates, rows=len(replicates), looks=looks)
     verdicts, rounds = [], []
     for row in replicates:
-        for look in looks.rounds:
-            ruling = rule.apply(row[:look], FLOOR)
-            if not ruling.open:
-                break
+        rulings = ((look, rule.apply(row[:look], FLOOR)) for look in looks.rounds)
+        look, ruling = next(found for found in rulings if found[0] == looks.budget or not found[1].open)
         verdicts.append(ruling.judgement.verdict)
         rounds.append(look)
     change = [{Verdict.SLOWER: -1, Verdict.FASTER: 1}.get(verdict, 0) for verdict in verdicts]

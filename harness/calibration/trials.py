@@ -12,7 +12,7 @@ from harness.calibration.machines import BETWEEN, WITHIN, Machine
 from harness.calibration.rules import Contender
 from harness.statistics.looks import TABLE_ALPHA
 
-__all__ = ["EFFECTS", "ROWS", "Effort", "Promise", "Trial", "promises", "try_rules"]
+__all__ = ["EFFECTS", "FULL", "ROWS", "SHORT", "Effort", "Promise", "Trial", "promises", "try_rules"]
 
 #: Rows of each table.
 ROWS = 30
@@ -33,6 +33,10 @@ class Effort:
     ours: int
     peers: int
     changed: int
+
+
+FULL = Effort(ours=500, peers=100, changed=20)
+SHORT = Effort(ours=40, peers=10, changed=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def has_children():
 def own_and_others():
     """Seconds of processor time: of this thread, and of all other threads and of children that have ended.
 
-    The two clocks cannot be read at once, and what lies between is charged to the others: the closest of a few readings.
+    The two clocks cannot be read at once, and what lies between is charged to the others: a few readings, the closest.
     """
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     apart, own = min((time.process_time() - own, own) for own in (time.thread_time() for _ in range(READINGS)))
