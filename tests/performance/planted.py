@@ -117,7 +117,7 @@ def prepare_asv(bench: Bench) -> None:
     folder = bench.folder / "asv"
     repo = folder / "repo"
     repo.mkdir(parents=True)
-    shutil.copytree(SUITE, folder / "benchmarks", ignore=shutil.ignore_patterns("run_pyperf.py", "__pycache__"))
+    shutil.copytree(SUITE, folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
     git = ["git", "-c", "user.name=planted", "-c", "user.email=planted@localhost"]
     call([*git, "init", "--quiet", "--initial-branch", "base"], cwd=repo)
     (repo / "install.py").write_text(INSTALL)
@@ -207,7 +207,7 @@ def by_pyperf(bench: Bench, factor: str, processes: int) -> tuple[dict[str, str]
         (folder / f"{name}.json").unlink(missing_ok=True)
         call(
             [
-                *(python, SUITE / "run_pyperf.py", "--quiet", "--inherit-environ", "PLANTED"),
+                *(python, SUITE.with_name("planted_pyperf.py"), "--quiet", "--inherit-environ", "PLANTED"),
                 *("--processes", str(processes), "-o", f"{name}.json"),
             ],
             cwd=folder,
