@@ -140,31 +140,31 @@ _ASV = Layout(processes=2, samples=5, order=Order.ROUNDS)
 
 PEERS = (
     Contender(
-        name="asv compare, samples recorded",
+        name="asv, samples",
         layout=_ASV,
         judge=partial(_asv, factor=1.1, keep_samples=True),
     ),
-    Contender(name="asv compare", layout=_ASV, judge=partial(_asv, factor=1.1, keep_samples=False)),
+    Contender(name="asv", layout=_ASV, judge=partial(_asv, factor=1.1, keep_samples=False)),
     Contender(
-        name="asv compare --factor 1.03, samples recorded",
+        name="asv, samples, factor 1.03",
         layout=_ASV,
         judge=partial(_asv, factor=1.03, keep_samples=True),
     ),
     # 20 processes of 3 values after a warm-up; Student's t with pooled variance on all 60, at 95 %.
     Contender(
-        name="pyperf compare_to",
+        name="pyperf",
         layout=Layout(processes=20, samples=3, order=Order.BLOCKS),
         judge=partial(_student, level=0.05, equal_variances=True),
     ),
     # 10 repetitions in one process each; two-sided Mann-Whitney at 5 %.
     Contender(
-        name="google/benchmark compare.py",
+        name="google/benchmark",
         layout=Layout(processes=1, samples=10, order=Order.BLOCKS),
         judge=partial(_mann_whitney, level=0.05),
     ),
     # 10 processes, timed once each; Welch's t at 5 %, as its script does.
     Contender(
-        name="hyperfine, welch_ttest.py",
+        name="hyperfine",
         layout=Layout(processes=10, samples=1, order=Order.BLOCKS),
         judge=partial(_student, level=0.05, equal_variances=False),
     ),

@@ -18,6 +18,8 @@ __all__ = ["EFFECTS", "FULL", "ROWS", "SHORT", "Effort", "Promise", "Trial", "pr
 ROWS = 30
 #: Slowdowns that are looked for.
 EFFECTS = (0.03, 0.05, 0.10)
+#: The share of slower rows that is promised to be found.
+FOUND = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class Trial:
         name: Of the rule.
         noise: Of the machine.
         tables: How many unchanged tables it judged.
+        changed: How many tables with each slowdown.
         false_tables: The share of unchanged tables in which it says slower or faster of any row.
         false_rows: The share of unchanged rows of which it says so.
         same: The share of unchanged rows that it calls the same; 0 for rules that never do.
@@ -58,6 +61,7 @@ class Trial:
     name: str
     noise: str
     tables: int
+    changed: int
     false_tables: float
     false_rows: float
     same: float
@@ -107,6 +111,7 @@ def _try(contender: Contender, noise: str, machine: Machine, effort: Effort, rng
         name=contender.name,
         noise=noise,
         tables=tables,
+        changed=effort.changed,
         false_tables=float(np.mean(np.any(alarms, axis=-1))),
         false_rows=float(np.mean(alarms)),
         same=float(np.mean(same)),
@@ -124,11 +129,13 @@ class Promise:
         text: The promise.
         found: What came out.
         kept: Whether that keeps it, allowing for the luck of so many tables.
+        rival: The other tool's rule that it is about; empty for one about ours alone.
     """
 
     text: str
     found: str
     kept: bool
+    rival: str = ""
 
 
 def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
@@ -140,7 +147,7 @@ def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
     own = {trial.noise: trial for trial in trials if trial.name == ours}
     found = []
     for noise, trial in own.items():
-        allowed = TABLE_ALPHA + 2 * math.sqrt(TABLE_ALPHA * (1 - TABLE_ALPHA) / trial.tables)
+        allowed = TABLE_ALPHA + _luck(TABLE_ALPHA, trial.tables)
         found.append(
             Promise(
                 text=f"{noise}: at most {_percent(TABLE_ALPHA)} of unchanged tables say slower or faster",
@@ -153,9 +160,9 @@ def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
         for effect, share, by in ((0.05, steady.power, "20"), (0.10, steady.within, "10")):
             found.append(
                 Promise(
-                    text=f"{noise}: a slowdown of {_percent(effect)} is found within {by} rounds in at least 95 %",
+                    text=f"{noise}: {_percent(effect)} slower is found in {by} rounds in at least {_percent(FOUND)}",
                     found=_percent(share[effect]),
-                    kept=share[effect] >= 0.95,
+                    kept=share[effect] >= FOUND - _luck(FOUND, steady.changed * ROWS),
                 )
             )
     for trial in trials:
@@ -170,9 +177,15 @@ def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
                         f"{_percent(mine.false_tables)} and {_percent(mine.power[0.05])}"
                     ),
                     kept=not as_good,
+                    rival=trial.name,
                 )
             )
     return found
+
+
+def _luck(share: float, count: int) -> float:
+    """Two standard errors of a share among so many."""
+    return 2 * math.sqrt(share * (1 - share) / count)
 
 
 def _percent(share: float) -> str:

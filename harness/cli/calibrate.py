@@ -18,7 +18,7 @@ __all__ = ["command"]
 @click.option(
     "--seed", metavar="N", type=click.IntRange(0), default=1, show_default=True, help="Of the random numbers."
 )
-@click.option("--short", is_flag=True, help="Fewer tables: under a minute.")
+@click.option("--short", is_flag=True, help="Fewer tables: some seconds.")
 @format_option
 def command(form: str, *, simulate: bool, seed: int, short: bool) -> int:
     """Tries the rule of our verdicts, and those of other tools, on tables whose truth is known.
@@ -49,6 +49,7 @@ def command(form: str, *, simulate: bool, seed: int, short: bool) -> int:
         seed=seed,
         notes=(
             f"recorded: {real.description}",
+            f"for each kind of noise: {effort.ours} unchanged tables for the harness, {effort.peers} for each other",
             f"each slowdown: {effort.changed} tables for each rule, in which every row is slower",
             *(("a share of so few tables is rough: leave --short out for the real figures",) if short else ()),
         ),
