@@ -144,9 +144,9 @@ def _find(cell: Cell, offers: Offers, target: Target, unreached: Collection[str]
         if archives:
             return archives[0]
         return _Refusal(Cause.SOURCE, f"build variables need a source to build, and {name} is offered as wheels only")
-    if cell.backend in unreached:
-        return _Refusal(Cause.BACKEND, f"the index for {cell.backend} could not be read")
     files = offers.files(cell.release, cell.backend)
+    if not files and cell.backend in unreached:
+        return _Refusal(Cause.BACKEND, f"the index for {cell.backend} could not be read")
     if not files:
         others = ", ".join(offers.backends(cell.release))
         return _Refusal(Cause.BACKEND, f"{name} is not offered for {cell.backend}; it is for {others}")

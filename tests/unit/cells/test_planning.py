@@ -211,6 +211,14 @@ def test_an_index_that_was_not_read_is_not_an_index_without_wheels(offers: Offer
     assert planned.nearest == "torch2.15.0-py3.11-default"
 
 
+def test_a_file_in_a_folder_serves_where_the_index_was_not_read() -> None:
+    wheel = "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl"
+    planned = plan("torch2.13.0-py3.11-cpu", [file_of(wheel, source="find-links")], unreached={"cpu"})
+    assert planned.runs
+    assert planned.file is not None
+    assert planned.file.filename == wheel
+
+
 def test_nothing_offered_at_all() -> None:
     planned = plan("torch1.0-py3.11-default", [])
     assert (planned.cause, planned.reason, planned.nearest) == (Cause.RELEASE, "torch 1.0 is not offered", None)
