@@ -41,6 +41,8 @@ def test_timed(make_side: SideMaker, suite: Path) -> None:
         said = process.started()
         process.setup(0)
         number, alone = process.calibrate()
+        # On a busy machine a calibration of some milliseconds may be in doubt.
+        alone = alone or any(process.calibrate()[1] for _ in range(20))
         first, second = process.sample(1), process.sample(1)
     assert (said.type, said.params, said.one_value) == ("time", (), False)
     # Ten milliseconds of an operation of about a microsecond.
