@@ -49,7 +49,6 @@ class Trial:
         name: Of the rule.
         noise: Of the machine.
         tables: How many unchanged tables it judged.
-        changed: How many tables with each slowdown.
         false_tables: The share of unchanged tables in which it says slower or faster of any row.
         false_rows: The share of unchanged rows of which it says so.
         same: The share of unchanged rows that it calls the same; 0 for rules that never do.
@@ -61,7 +60,6 @@ class Trial:
     name: str
     noise: str
     tables: int
-    changed: int
     false_tables: float
     false_rows: float
     same: float
@@ -111,7 +109,6 @@ def _try(contender: Contender, noise: str, machine: Machine, effort: Effort, rng
         name=contender.name,
         noise=noise,
         tables=tables,
-        changed=effort.changed,
         false_tables=float(np.mean(np.any(alarms, axis=-1))),
         false_rows=float(np.mean(alarms)),
         same=float(np.mean(same)),
@@ -128,7 +125,7 @@ class Promise:
     Attributes:
         text: The promise.
         found: What came out.
-        kept: Whether that keeps it, allowing for the luck of so many tables.
+        kept: Whether that keeps it.
         rival: The other tool's rule that it is about; empty for one about ours alone.
     """
 
@@ -141,13 +138,13 @@ class Promise:
 def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
     """What our rule promises, held against the trials.
 
-    A share is allowed two standard errors of its own luck. A simulated promise about power is one about the Gaussian
-    machine, whose noise between processes is 2 %.
+    The share of false tables is allowed two standard errors of its own luck. Power is promised for the Gaussian machine,
+    whose noise between processes is 2 %.
     """
     own = {trial.noise: trial for trial in trials if trial.name == ours}
     found = []
     for noise, trial in own.items():
-        allowed = TABLE_ALPHA + _luck(TABLE_ALPHA, trial.tables)
+        allowed = TABLE_ALPHA + 2 * math.sqrt(TABLE_ALPHA * (1 - TABLE_ALPHA) / trial.tables)
         found.append(
             Promise(
                 text=f"{noise}: at most {_percent(TABLE_ALPHA)} of unchanged tables say slower or faster",
@@ -162,7 +159,7 @@ def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
                 Promise(
                     text=f"{noise}: {_percent(effect)} slower is found in {by} rounds in at least {_percent(FOUND)}",
                     found=_percent(share[effect]),
-                    kept=share[effect] >= FOUND - _luck(FOUND, steady.changed * ROWS),
+                    kept=share[effect] >= FOUND,
                 )
             )
     for trial in trials:
@@ -181,11 +178,6 @@ def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
                 )
             )
     return found
-
-
-def _luck(share: float, count: int) -> float:
-    """Two standard errors of a share among so many."""
-    return 2 * math.sqrt(share * (1 - share) / count)
 
 
 def _percent(share: float) -> str:

@@ -88,7 +88,8 @@ def test_records_and_asv_results_have_every_process(project: SampleProject) -> N
     project.run("run", status=1)
     records = [record for record in project.records() if record["state"] in MEASURED]
     assert sorted((record["round"], record["side"]) for record in records) == [(r, s) for r in range(3) for s in (0, 1)]
-    assert all(len(record["samples"]) >= 10 for record in records)
+    # Ten, and at most twenty more for those that something disturbed.
+    assert all(10 <= len(record["samples"]) <= 30 for record in records)
     (folder,) = (path for path in (project.root / "results").iterdir() if path.name == "box")
     files = sorted(path for path in folder.glob("*.json") if path.name != "machine.json")
     assert len(files) == 2

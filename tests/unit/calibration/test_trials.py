@@ -28,7 +28,6 @@ class TestPeers:
         for peer in PEERS:
             logs = MACHINES["Gaussian"].run(rng, peer.layout, 20)
             logs[:, 1] += np.log(2)
-            # Five samples of one process can never satisfy some of them.
             assert set(peer.judge(np.exp(logs)).change.tolist()) == {-1}, peer.name
             assert set(peer.judge(np.exp(logs[:, ::-1])).change.tolist()) == {1}, peer.name
 
