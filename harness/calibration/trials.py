@@ -138,8 +138,8 @@ class Promise:
 def promises(trials: Sequence[Trial], ours: str) -> list[Promise]:
     """What our rule promises, held against the trials.
 
-    The share of false tables is allowed two standard errors of its own luck. Power is promised for the Gaussian machine,
-    whose noise between processes is 2 %.
+    The share of false tables is allowed two standard errors of its own luck. Power is promised for the Gaussian
+    machine, whose noise between processes is 2 %.
     """
     own = {trial.noise: trial for trial in trials if trial.name == ours}
     found = []
