@@ -59,6 +59,10 @@ class Project:
         """Records, one folder a run."""
         return self.results / "runs"
 
+    def noise(self, machine: str) -> Path:
+        """What A/A runs on a machine said of its noise."""
+        return self.results / "noise" / f"{machine}.json"
+
 
 def find_project(start: Path | None = None) -> Project:
     """The project around a folder (the current one by default).

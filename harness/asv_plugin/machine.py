@@ -22,7 +22,7 @@ __all__ = ["Machine", "describe_to_asv", "this_machine"]
 _ASV_FILE = Path(".asv", "machine.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Folders that stand beside those of machines.
-_TAKEN = frozenset({"runs", "bisections"})
+_TAKEN = frozenset({"runs", "noise", "bisections"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

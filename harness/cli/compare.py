@@ -23,8 +23,11 @@ __all__ = ["command"]
 @click.option(
     "--metric", "metrics", metavar="NAME", multiple=True, help="With --plot: draw this metric, or a glob of metrics."
 )
+@click.option("--anyway", is_flag=True, help="Compare what is incomparable; what differs is still named.")
 @format_option
-def command(baseline: str, candidate: str, form: str, plot: Path | None, metrics: tuple[str, ...]) -> int:
+def command(
+    baseline: str, candidate: str, form: str, plot: Path | None, metrics: tuple[str, ...], *, anyway: bool
+) -> int:
     """The verdict table of two cells, from the newest records of them side by side; or of one run, by its id.
 
     Nothing is measured: the same records give the same verdicts.
@@ -40,7 +43,7 @@ def command(baseline: str, candidate: str, form: str, plot: Path | None, metrics
         raise UsageError(what, next_step="add --plot FILE.svg")
     project = find_project()
     run, swapped = find_run(project.runs, baseline, candidate)
-    comparison = judge_run(run, swapped=swapped)
+    comparison = judge_run(run, swapped=swapped, anyway=anyway)
     notes = [] if run.finished else ["the run is not finished: fewer rounds than it was meant to have"]
     report = comparison_report(
         comparison,

@@ -26,7 +26,7 @@ __all__ = ["cli", "main"]
 
 #: Each command is a module of its name in harness.cli with a click command of that name; imported when called.
 COMMANDS = {
-    "calibrate": "How often verdicts are wrong, tried on noise whose truth is known.",
+    "calibrate": "How noisy this machine is, and how often verdicts are wrong.",
     "claims": "What people say of the subject, tried out on many releases.",
     "compare": "A verdict table from stored records.",
     "env": "Build, list, check and prune environments.",

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from harness.pipeline.plan import Plan
     from harness.reporting.document import Document
 
-__all__ = ["format_option", "plan_of", "selection_options", "show_document"]
+__all__ = ["REALTIME_PRIORITY", "command_line", "format_option", "plan_of", "selection_options", "show_document"]
+
+#: Of real-time scheduling: above ordinary work, below what kernels and audio servers use.
+REALTIME_PRIORITY = 10
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -30,8 +30,11 @@ def command(form: str, **options: Any) -> None:
 
 def plan_report(plan: Plan) -> PlanReport:
     """A plan as a report."""
+    from harness.pipeline.compare import options_of
+    from harness.pipeline.outlook import look_ahead
     from harness.reporting.plan import PlanReport, PlanRow
 
+    seen = look_ahead(plan, options_of(plan.profile)).notes
     rows = tuple(
         PlanRow(
             id=one.cell.id,
@@ -52,6 +55,10 @@ def plan_report(plan: Plan) -> PlanReport:
     return PlanReport(
         title=f"Plan: {what}",
         cells=rows,
-        notes=(f"measures {measured}, up to {plan.profile.max_rounds} for what stays open", *plan.notes),
+        notes=(
+            f"measures {measured}, up to {plan.profile.max_rounds} for what stays open",
+            *plan.notes,
+            *seen,
+        ),
         next_step=command_line("run", [text for text in sys.argv[2:] if text != "--offline"]),
     )

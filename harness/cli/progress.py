@@ -24,14 +24,21 @@ class Teller:
 
     Attributes:
         findings: What the host check found, for the report.
+        notes: What was decided on the way, for the report.
     """
 
     def __init__(self) -> None:
         self.findings: tuple[HostFinding, ...] = ()
+        self.notes: list[str] = []
         self._live = sys.stderr.isatty()
         self._open_line = False
         self._last = 0.0
         self._start = time.monotonic()
+
+    def note(self, text: str) -> None:
+        """Something to know of how it is measured."""
+        self.notes.append(text)
+        self._say(text)
 
     def building(self, building: Building) -> None:
         """An environment is about to be built."""

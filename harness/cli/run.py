@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import command_line, format_option, plan_of, selection_options, show_document
+from harness.cli.options import (
+    REALTIME_PRIORITY,
+    command_line,
+    format_option,
+    plan_of,
+    selection_options,
+    show_document,
+)
 from harness.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-#: Of real-time scheduling: above ordinary work, below what kernels and audio servers use.
-_PRIORITY = 10
+
+def _share(text: str) -> float:
+    """A share, as `4%` or `0.04`."""
+    try:
+        share = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        what = f"{text!r} is no share above 0 and below 1: write 4% or 0.04"
+        raise click.BadParameter(what)
+    return share
 
 
 @click.command("run")
@@ -37,9 +53,15 @@ _PRIORITY = 10
     help="Real-time scheduling of measured processes, where this user may: other work waits.",
 )
 @click.option("--plain", is_flag=True, help="Leave glibc's allocator as users have it, noise included.")
+@click.option(
+    "--claimed",
+    metavar="CHANGE",
+    type=_share,
+    help="A change that somebody claims, as 4%: do not measure where the noise of this machine would hide it.",
+)
 @click.option("--strict", is_flag=True, help="Do not measure on a machine that the host check finds fault with.")
 @format_option
-def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: Any) -> int:
+def command(form: str, *, plain: bool, realtime: bool, strict: bool, claimed: float | None, **options: Any) -> int:
     """Measures the cells of PROFILE side by side and prints what changed.
 
     \b
@@ -47,6 +69,7 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
     The same command goes on where an interrupted one stopped.
     """  # noqa: D301
     from harness.cli.progress import Teller
+    from harness.pipeline.outlook import look_ahead, refuse_claim
     from harness.pipeline.run import Failed, run_plan
     from harness.reporting.comparison import FailedPair, Several
     from harness.reporting.plot_files import write_report
@@ -54,19 +77,17 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
     start = time.monotonic()
     plan = plan_of(options)
     how = _how(plan, options, realtime=realtime, strict=strict)
-    for text in plan.notes:
-        click.echo(text, err=True)
+    outlook = look_ahead(plan, how, plain=plain)
+    if claimed is not None:
+        refuse_claim(outlook, claimed, how)
     teller = Teller()
-    notes = list(plan.notes)
+    for text in (*plan.notes, *outlook.notes):
+        teller.note(text)
     reports: list[RunReport] = []
 
     def conclude(comparison: Comparison) -> None:
-        report = _report(comparison, plan, notes, teller, time.monotonic() - start, options, plain=plain)
+        report = _report(comparison, plan, teller, time.monotonic() - start, options, plain=plain)
         reports.append(write_report(plan.project.root, report, comparison))
-
-    def note(text: str) -> None:
-        click.echo(text, err=True)
-        notes.append(text)
 
     failed: list[FailedPair] = []
     try:
@@ -75,7 +96,7 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, **options: 
             how,
             plain=plain,
             conclude=conclude,
-            on_note=note,
+            on_note=teller.note,
             on_building=teller.building,
             on_event=teller.event,
         ):
@@ -101,13 +122,12 @@ def _how(plan: Plan, options: dict[str, Any], *, realtime: bool, strict: bool) -
     rounds = options["rounds"] or min(profile.rounds, options["max_rounds"] or profile.rounds)
     max_rounds = max(options["max_rounds"] or max(profile.max_rounds, rounds), rounds)
     profile = replace(profile, rounds=rounds, max_rounds=max_rounds, samples=options["samples"] or profile.samples)
-    return replace(options_of(profile), realtime=_PRIORITY if realtime else 0, strict_host=strict)
+    return replace(options_of(profile), realtime=REALTIME_PRIORITY if realtime else 0, strict_host=strict)
 
 
 def _report(
     comparison: Comparison,
     plan: Plan,
-    notes: Sequence[str],
     teller: Teller,
     seconds: float,
     options: dict[str, Any],
@@ -120,7 +140,7 @@ def _report(
         comparison,
         command="run",
         host_findings=teller.findings,
-        notes=notes,
+        notes=teller.notes,
         seconds=seconds,
         report=str((comparison.run.path.parent / "report.md").relative_to(plan.project.root)),
         reproduce=_again(comparison, options, plain=plain),

@@ -15,7 +15,7 @@ from typing import Any
 from harness.errors import ConfigurationError, UsageError
 from harness.measurement.records import BenchmarkId
 
-__all__ = ["DEFAULT_FLOOR", "Direction", "Metric", "metrics_of", "rows", "select", "value"]
+__all__ = ["DEFAULT_FLOOR", "Direction", "Metric", "metrics_of", "named_params", "rows", "select", "value"]
 
 #: The smallest relative change that matters, where a metric does not say.
 DEFAULT_FLOOR = 0.03
@@ -224,6 +224,27 @@ def rows(metric: Metric) -> list[BenchmarkId]:
         BenchmarkId(name=metric.benchmark, params=params, version=metric.version)
         for params in itertools.product(*metric.params)
     ]
+
+
+def named_params(names: Sequence[str], params: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parameters as people read them: each name with its value, texts without the quotes of their `repr`.
+
+    Args:
+        names: The names; values beyond them are counted.
+        params: The values, as ASV writes them.
+    """
+    return tuple(
+        (names[index] if index < len(names) else f"param{index + 1}", _literal(text))
+        for index, text in enumerate(params)
+    )
+
+
+def _literal(text: str) -> str:
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return found if isinstance(found, str) else text
 
 
 def select(metrics: Iterable[Metric], *, names: Sequence[str] = (), tags: Sequence[str] = ()) -> tuple[Metric, ...]:

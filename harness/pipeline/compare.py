@@ -30,7 +30,7 @@ from harness.statistics.curves import CurveRow, curve_rows
 from harness.statistics.looks import Looks
 from harness.statistics.table import VerdictTable, verdict_table
 
-__all__ = ["Comparison", "judge_run", "measure_pair", "options_of", "store_results"]
+__all__ = ["Comparison", "judge_run", "looks_of", "measure_pair", "options_of", "store_results"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def measure_pair(
         )
 
 
-def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
+def judge_run(run: Run, *, swapped: bool = False, anyway: bool = False) -> Comparison:
     """The verdicts that a run's records give: the same whenever it is asked, for nothing but the records counts.
 
     Metrics, looks and floors are those of the run's header, as they were when it was measured.
@@ -128,6 +128,7 @@ def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
     Args:
         run: The records of two sides.
         swapped: Whether the first side is the candidate.
+        anyway: Whether sides are compared that should not be (see `comparability`); the differences are still named.
     """
     first, second = (1, 0) if swapped else (0, 1)
     baseline, candidate = (parse_cell_id(run.header.sides[side].cell) for side in (first, second))
@@ -140,7 +141,8 @@ def judge_run(run: Run, *, swapped: bool = False) -> Comparison:
         baseline=first,
         candidate=second,
         looks=looks_of(run.header.options),
-        blocked=blocking(differences),
+        blocked="" if anyway else blocking(differences),
+        across_versions=anyway,
     )
     curves = curve_rows(run.records, metrics, baseline=first, candidate=second)
     return Comparison(

@@ -94,6 +94,16 @@ class Plan:
         """Everything that is measured in each pair."""
         return self.benchmarks.rows(self.metrics)
 
+    @property
+    def runnable(self) -> list[BenchmarkId]:
+        """The rows that are not for a device which this machine lacks: those skip in no time."""
+        return _runnable(self.benchmarks, self.metrics, self.place)
+
+    def against_itself(self) -> Plan:
+        """The first cell that runs here on both sides: whatever is found different then is noise."""
+        cells = [one.cell for one in self.cells if one.planned.runs]
+        return replace(self, pairs=tuple(Pair(cell, cell) for cell in cells[:1]))
+
 
 def make_plan(
     project: Project,
@@ -143,7 +153,7 @@ def make_plan(
     is_slim = any(candidate.cell.slim for candidate in expansion.candidates)
     left_out = tuple(metric for metric in metrics if is_slim and metric.full_environment)
     metrics = tuple(metric for metric in metrics if metric not in left_out)
-    cost = partial(_cost, spec, chosen, place, project, len(_runnable(benchmarks.rows(metrics), metrics, place)))
+    cost = partial(_cost, spec, chosen, place, project, len(_runnable(benchmarks, metrics, place)))
     planned = {candidate.cell: plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
     return Plan(
         project=project,
@@ -166,8 +176,8 @@ def with_required(profile: Profile, metrics: tuple[Metric, ...]) -> Profile:
     return replace(profile, block=replace(profile.block, packages=packages))
 
 
-def _runnable(rows: list[BenchmarkId], metrics: tuple[Metric, ...], place: Place) -> list[BenchmarkId]:
-    """The rows that are not for a device which this machine lacks: those skip in no time."""
+def _runnable(benchmarks: Benchmarks, metrics: tuple[Metric, ...], place: Place) -> list[BenchmarkId]:
+    rows = benchmarks.rows(metrics)
     if Capability.NVIDIA in place.capabilities or Capability.KFD in place.capabilities:
         return rows
     devices = {m.benchmark: m.param_names.index("device") for m in metrics if "device" in m.param_names}

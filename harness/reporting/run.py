@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ExitCode
+from harness.measurement.metrics import named_params
 from harness.reporting.document import Finding, finite, head
 from harness.reporting.page import Page
 from harness.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
     from harness.measurement.metrics import Metric
-    from harness.measurement.records import BenchmarkId
     from harness.reporting.plot_files import PlotFile
     from harness.statistics.curves import CurveRow
     from harness.statistics.table import VerdictRow, VerdictTable
@@ -266,7 +265,7 @@ def run_report(
             SkippedReportRow(
                 metric=row.metric,
                 benchmark=row.benchmark.name,
-                params=_params(row.benchmark, names),
+                params=named_params(names.get(row.benchmark.name, ()), row.benchmark.params),
                 reason=row.reason,
             )
             for row in table.skipped
@@ -293,7 +292,7 @@ def _report_row(row: VerdictRow, names: Mapping[str, tuple[str, ...]]) -> Report
     return ReportRow(
         metric=row.metric,
         benchmark=row.benchmark.name,
-        params=_params(row.benchmark, names),
+        params=named_params(names.get(row.benchmark.name, ()), row.benchmark.params),
         unit=row.unit,
         baseline=row.baseline,
         candidate=row.candidate,
@@ -318,7 +317,7 @@ def _curve_row(row: CurveRow, names: Mapping[str, tuple[str, ...]]) -> CurveRepo
     return CurveReportRow(
         metric=row.metric,
         benchmark=row.benchmark.name,
-        params=_params(row.benchmark, names),
+        params=named_params(names.get(row.benchmark.name, ()), row.benchmark.params),
         steps=found.steps,
         equal=found.equal,
         step=found.first or None,
@@ -330,23 +329,6 @@ def _curve_row(row: CurveRow, names: Mapping[str, tuple[str, ...]]) -> CurveRepo
         rounds=row.rounds,
         variants=row.variants,
     )
-
-
-def _params(benchmark: BenchmarkId, names: Mapping[str, tuple[str, ...]]) -> Params:
-    known = names.get(benchmark.name, ())
-    return tuple(
-        (known[index] if index < len(known) else f"param{index + 1}", _literal(text))
-        for index, text in enumerate(benchmark.params)
-    )
-
-
-def _literal(text: str) -> str:
-    """A parameter without the quotes of its `repr`."""
-    try:
-        found = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-    return found if isinstance(found, str) else text
 
 
 def _row_json(row: ReportRow) -> dict[str, Any]:

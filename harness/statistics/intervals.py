@@ -21,8 +21,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
-__all__ = ["Estimate", "detectable_difference", "least_deviation", "student_quantile", "trimmed_mean"]
+__all__ = [
+    "TRIM_ONE_IN",
+    "Estimate",
+    "detectable_difference",
+    "least_deviation",
+    "normal_quantile",
+    "student_quantile",
+    "trimmed_mean",
+]
 
 #: One value in this many is trimmed at each end.
 TRIM_ONE_IN = 11
@@ -138,3 +147,8 @@ def student_quantile(probability: float, degrees: int) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(degrees, probability))
+
+
+def normal_quantile(probability: float) -> float:
+    """The value that a standard normal variable stays below with this probability."""
+    return NormalDist().inv_cdf(probability)

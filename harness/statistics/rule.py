@@ -11,10 +11,10 @@ from harness.statistics.comparison import Comparison, compare, deviation
 from harness.statistics.looks import TABLE_ALPHA, Levels, Looks
 from harness.statistics.verdict import MINIMUM_ROUNDS, Judgement, Verdict, hopeless, judge
 
-__all__ = ["Rule", "Ruling"]
+__all__ = ["QUIETEST", "Rule", "Ruling"]
 
-# No row is taken to be quieter than this share of the middle row.
-_QUIETEST = 0.5
+#: No row is taken to be quieter than this share of the middle row.
+QUIETEST = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Rule:
         """
         first = [replicates[: looks.rounds[0]] for replicates in timed]
         spreads = [deviation(replicates) for replicates in first if len(replicates) >= MINIMUM_ROUNDS]
-        return cls(rows=rows, looks=looks, alpha=alpha, least_deviation=_QUIETEST * median(spreads or [0.0]))
+        return cls(rows=rows, looks=looks, alpha=alpha, least_deviation=QUIETEST * median(spreads or [0.0]))
 
     def levels(self, rounds: int) -> Levels:
         """The confidence of a row's intervals after so many rounds."""

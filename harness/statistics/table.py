@@ -122,6 +122,7 @@ def verdict_table(
     alpha: float = TABLE_ALPHA,
     looks: Looks = DEFAULT_LOOKS,
     blocked: str = "",
+    across_versions: bool = False,
 ) -> VerdictTable:
     """Judges every row that the records of two sides have.
 
@@ -136,6 +137,7 @@ def verdict_table(
         alpha: The chance that the table may have of any false slower or faster.
         looks: When the table is looked at: by default after 5, 10, 15 and 20 rounds.
         blocked: Why the two sides must not be compared (see `comparability`); every row is then incomparable.
+        across_versions: Whether rows are compared though the code of their benchmark differs.
     """
     wanted = {metric.benchmark: metric for metric in metrics}
     sides = _by_row(record for record in records if record.benchmark.name in wanted)
@@ -153,7 +155,7 @@ def verdict_table(
     tested = sum(pair.baseline.outcome is pair.candidate.outcome is Outcome.RAN for pair in pairs)
     timed = [pair.replicates() or () for pair in pairs if pair.timed]
     rule = Rule.of(timed, rows=tested, looks=looks, alpha=alpha)
-    rows = [_row(pair, rule, blocked=blocked) for pair in pairs if pair not in skipped]
+    rows = [_row(pair, rule, blocked=blocked, across_versions=across_versions) for pair in pairs if pair not in skipped]
     return VerdictTable(
         rows=tuple(sorted(rows, key=_worst_first)),
         skipped=tuple(
@@ -219,7 +221,7 @@ class _Pair:
         return replicates if len(replicates) == len(found) else None
 
 
-def _row(pair: _Pair, rule: Rule, *, blocked: str) -> VerdictRow:
+def _row(pair: _Pair, rule: Rule, *, blocked: str, across_versions: bool) -> VerdictRow:
     a, b = pair.sides
     versions = _versions(a), _versions(b)
     shared = [version for version in versions[1] if version in versions[0]]
@@ -228,7 +230,12 @@ def _row(pair: _Pair, rule: Rule, *, blocked: str) -> VerdictRow:
         judged = _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=blocked))
     elif versions[0] and versions[1] and (len(versions[0]) > 1 or versions[0] != versions[1]):
         reason = f"two versions of the benchmark: {versions[0][-1][:12]} against {versions[1][-1][:12]}"
-        judged = _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=reason))
+        told = "; ".join(part for part in (judged.judgement.reason, reason) if part)
+        judged = (
+            replace(judged, judgement=replace(judged.judgement, reason=told))
+            if across_versions
+            else _Judged(Judgement(verdict=Verdict.INCOMPARABLE, reason=reason))
+        )
     return VerdictRow(
         metric=pair.metric.name,
         unit=pair.metric.unit,

@@ -56,6 +56,24 @@ def test_a_slower_release_is_found_stored_and_told_again(project: SampleProject)
     assert by_run["rows"] == told["rows"]
 
 
+def test_sides_that_cannot_be_compared_are_when_told_to(project: SampleProject) -> None:
+    told = project.json("run", status=1)
+    (records,) = project.root.glob("results/runs/*/records.jsonl")
+    # One side as a process that might use one processor only: not what was asked to be compared.
+    lines = [json.loads(line) for line in records.read_text().splitlines()]
+    facts = next(line for line in lines if line["kind"] == "fingerprint")
+    other = {**facts, "digest": "0" * 64, "facts": {**facts["facts"], "affinity": [0, 7]}}
+    moved = [{**line, "fingerprint": other["digest"]} if line.get("side") == 1 else line for line in lines]
+    records.write_text("".join(json.dumps(line) + "\n" for line in (moved[0], other, *moved[1:])))
+    sides = (project.cell("1.1"), project.cell("2.0"))
+    refused = project.json("compare", *sides, status=4)
+    assert [row["verdict"] for row in refused["rows"]] == ["incomparable"]
+    assert "processors that may be used" in refused["rows"][0]["reason"]
+    anyway = project.json("compare", *sides, "--anyway", status=1)
+    assert anyway["rows"] == told["rows"]
+    assert any("processors that may be used" in finding["title"] for finding in anyway["findings"])
+
+
 def test_a_run_and_its_comparison_are_drawn(project: SampleProject) -> None:
     told = project.json("run", status=1)
     (plot,) = told["plots"]

@@ -242,3 +242,20 @@ def test_numbers_are_not_converted() -> None:
             structure({"value": wrong, "at": 0.5, "canary": 0, "faults": 2}, Sample)
     with pytest.raises(FormatError, match="expected int"):
         structure({"value": 1, "at": 0.5, "canary": 0, "faults": True}, Sample)
+
+
+def test_records_of_an_older_harness_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, [record()]) / "records.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line.pop("conditions", None)
+        for sample in line.get("samples", ()):
+            del sample["calm"], sample["processor"]
+        for name in ("repeats", "calm", "pin", "gap"):
+            line.get("options", {}).pop(name, None)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = load(path)
+    assert run.faults == ()
+    assert run.records == (record(),)
+    assert run.records[0].samples[0].calm is None
+    assert run.header.options == header().options

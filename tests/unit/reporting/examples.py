@@ -8,6 +8,7 @@ from harness.measurement.records import State
 from harness.reporting.claims import ClaimsReport
 from harness.reporting.document import Finding
 from harness.reporting.listings import EnvironmentRow, EnvironmentsReport, ErrorReport, MetricsReport
+from harness.reporting.noise import NoiseReport, NoiseRow
 from harness.reporting.plan import PlanReport, PlanRow
 from harness.reporting.plot_files import PlotFile
 from harness.reporting.run import CurveReportRow, ReportRow, RunReport, SkippedReportRow
@@ -316,7 +317,41 @@ CLAIMS = ClaimsReport(
     reproduce="harness claims --from 1.8.1 --to 2.0.1",
 )
 
+AGAINST_ITSELF = RunReport(
+    command="run",
+    title="torch 1.12.1 against 1.12.1",
+    baseline="torch1.12.1-py3.10-default",
+    candidate="torch1.12.1-py3.10-default",
+    rows=(),
+    host={"name": "box", "processor": "a processor, 2 processors"},
+    notes=("slim: CUDA wheels run on the CPU without their CUDA packages",),
+    skipped=(SkippedReportRow(metric="transfer_rate", benchmark="b.time_transfer", params=(), reason="no GPU"),),
+    alpha=0.01,
+    tested=3,
+    looks=(10,),
+    seconds=372.0,
+    report="results/runs/20261201T101500Z-3f2a1b9c/report.md",
+    reproduce="harness calibrate quick",
+    exit_code=ExitCode.FINE,
+)
+NOISE = NoiseReport(
+    run=AGAINST_ITSELF,
+    rows=(
+        NoiseRow(found=row(Verdict.SAME, calm=0.9), spread=0.0052, degrees=9, smallest=0.034),
+        NoiseRow(
+            found=row(Verdict.SLOWER, params=(("threads", "default"),), calm=0.61),
+            spread=0.021,
+            degrees=9,
+            smallest=0.052,
+        ),
+        NoiseRow(found=row(Verdict.UNDECIDED, metric="loading", params=(), baseline=None, reason="it crashed")),
+    ),
+    rounds=20,
+    file="results/noise/box.json",
+)
+
 EVERY = {
+    "noise": NOISE,
     "claims": CLAIMS,
     "run": RUN,
     "empty": EMPTY,

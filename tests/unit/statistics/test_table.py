@@ -207,6 +207,12 @@ def test_versions_of_a_benchmark_are_not_mixed():
     )
 
 
+def test_versions_of_a_benchmark_are_compared_when_told_to():
+    records = [*steady([1.0] * 3, 0, version="aaa"), *steady([2.0] * 3, 1, version="bbb")]
+    row = only(records, across_versions=True)
+    assert (row.verdict, row.reason) == (Verdict.SLOWER, "two versions of the benchmark: aaa against bbb")
+
+
 def test_a_blocked_comparison_is_incomparable_throughout():
     found = table(rounds([0.01] * 6, [0.02] * 6), blocked="processor: A against B")
     assert (found.rows[0].verdict, found.rows[0].reason) == (Verdict.INCOMPARABLE, "processor: A against B")
