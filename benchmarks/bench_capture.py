@@ -1,6 +1,7 @@
 """Capturing a graph: what `jit.trace`, `jit.script` and `torch.compile` take, and how fast the result runs."""
 
 import functools
+import importlib.util
 import os
 import shutil
 import sysconfig
@@ -64,6 +65,9 @@ class Capture:
                 skip("there is no C++ compiler: no g++, clang++, c++ on PATH and no CXX")
             if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
                 skip("this Python has no headers: no Python.h")
+            # Its compiler imports it, which old releases do not say in their requirements.
+            if importlib.util.find_spec("setuptools") is None:
+                skip("setuptools is not installed")
         try:
             torch.compile(self.model)
         except RuntimeError as error:
@@ -109,6 +113,7 @@ class CaptureTime(Capture):
         direction="lower",
         hot_path="H17",
         tags=["capture"],
+        requires=["setuptools"],
         timeout=PATIENCE,
         summary="capturing a model of 12 layers in a fresh process, and its first three calls",
     )
@@ -134,6 +139,7 @@ class CapturedRun(Capture):
         direction="lower",
         hot_path="H17",
         tags=["capture"],
+        requires=["setuptools"],
         timeout=PATIENCE,
         summary="forward pass of a captured model of 12 layers over a batch of 64",
     )

@@ -35,14 +35,14 @@ class Entry:
         cell: What was measured against itself.
         row: The benchmark.
         settings: Of `plain` and `realtime`, those that the run was measured with.
-        noise: The spread of its rounds.
+        noise: The spread of its rounds; None where it gave no ratios, since it skips here for one.
     """
 
     run: str
     cell: str
     row: BenchmarkId
     settings: tuple[str, ...]
-    noise: Noise
+    noise: Noise | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +80,20 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
     from filelock import FileLock  # noqa: PLC0415  # pulls asyncio
 
     path = project.noise(run.header.machine)
+    found = {
+        row.benchmark: Noise(spread=row.comparison.spread, degrees=row.comparison.rounds - 1)
+        for row in table.rows
+        if row.comparison is not None and row.comparison.rounds >= MINIMUM_ROUNDS
+    }
     fresh = [
         Entry(
             run=run.header.run,
             cell=run.header.sides[0].cell,
-            row=row.benchmark,
+            row=row,
             settings=settings_of(run.header.options, plain=plain),
-            noise=Noise(spread=row.comparison.spread, degrees=row.comparison.rounds - 1),
+            noise=found.get(row),
         )
-        for row in table.rows
-        if row.comparison is not None and row.comparison.rounds >= MINIMUM_ROUNDS
+        for row in run.header.rows
     ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,14 +107,14 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
     return path
 
 
-def known_noise(entries: Iterable[Entry], settings: tuple[str, ...]) -> dict[BenchmarkId, Noise]:
-    """The noise of each row that was measured with these settings, from its newest runs."""
-    by_row: defaultdict[BenchmarkId, dict[str, Noise]] = defaultdict(dict)
+def known_noise(entries: Iterable[Entry], settings: tuple[str, ...]) -> dict[BenchmarkId, Noise | None]:
+    """The noise of each row that was measured with these settings, from its newest runs; None where it has none."""
+    by_row: defaultdict[BenchmarkId, dict[str, Noise | None]] = defaultdict(dict)
     for entry in entries:
         if entry.settings == settings:
             by_row[entry.row][entry.run] = entry.noise
     newest = {row: [runs[run] for run in sorted(runs)[-_NEWEST:]] for row, runs in by_row.items()}
-    return {row: noise for row, noises in newest.items() if (noise := pooled(noises)) is not None}
+    return {row: pooled(noise for noise in noises if noise is not None) for row, noises in newest.items()}
 
 
 def settings_of(options: Options, *, plain: bool) -> tuple[str, ...]:

@@ -88,16 +88,18 @@ def look_ahead(plan: Plan, options: Options, *, plain: bool = False) -> Outlook:
     except StorageError as error:
         log.warning("%s", error)
         entries = ()
-    known = known_noise(entries, settings_of(options, plain=plain))
+    tried = known_noise(entries, settings_of(options, plain=plain))
+    known = {row: noise for row, noise in tried.items() if noise is not None}
     metrics = {metric.benchmark: metric for metric in plan.benchmarks.metrics}
-    chosen = plan.runnable
+    # What gave no ratio then, since it skips here for one, is in no table.
+    chosen = [row for row in plan.runnable if row in known or row not in tried]
     timed = [known[row] for row in chosen if row in known and metrics[row.name].type == "time"]
     sight = Sight.of(timed, rows=len(chosen), looks=looks_of(options))
     alone = Sight(rows=1, looks=sight.looks)
     others = [row for row in known if row not in set(plan.rows) and row.name in metrics]
     return Outlook(
         rows=_outlooks(chosen, known, metrics, sight),
-        unknown=tuple(row for row in chosen if row not in known),
+        unknown=tuple(row for row in chosen if row not in tried),
         sight=sight,
         elsewhere=_outlooks(others, known, metrics, alone),
     )

@@ -93,9 +93,11 @@ def test_a_damaged_file_of_noise_costs_nothing(project: SampleProject) -> None:
     failed = project.run("calibrate", "--rounds", "3", status=4)
     assert "move it away" in failed.stderr
     measured = project.records()
-    assert len(measured) == 2 * 2 * 3
+    # One size in three rounds, and one that skips.
+    assert len(measured) == 2 * 3 + 2
     file.rename(file.with_suffix(".bad"))
     project.run("calibrate", "--rounds", "3", status=None)
     assert project.records() == measured
-    (entry,) = json.loads(file.read_text())["entries"]
-    assert entry["noise"]["degrees"] == 2
+    entries = {entry["row"]["params"][0]: entry["noise"] for entry in json.loads(file.read_text())["entries"]}
+    assert entries["'small'"]["degrees"] == 2
+    assert entries["'large'"] is None

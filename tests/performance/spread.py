@@ -108,8 +108,8 @@ def measure(cell: str, rounds: int, runs: Path) -> dict[BenchmarkId, dict[str, S
                 side = Side.of(pair.baseline, environment, clean_variables(pair.baseline, environment, plain=plain))
                 suite = plan.benchmarks
                 # A block is a run of its own: the seed keeps it from being taken for another's.
-                options = replace(options, seed=block)
-                run = run_rounds([side, side], rows, suite.suite, options, suite=suite.folder, runs=runs)
+                how = replace(options, seed=block)
+                run = run_rounds([side, side], rows, suite.suite, how, suite=suite.folder, runs=runs)
                 together: dict[tuple[int, BenchmarkId], dict[int, Record]] = defaultdict(dict)
                 for record in run.records:
                     together[record.round, record.benchmark][record.side] = record
@@ -126,9 +126,8 @@ def table(seen: dict[BenchmarkId, dict[str, Seen]]) -> Iterator[str]:
             spreads = [_percent(values) for values in (found.medians, found.ratios_of_medians, found.ratios)]
             lost = f", {found.unmeasured} rounds unmeasured" if found.unmeasured else ""
             calm = f"{100 * fmean(found.calm):.0f} %" if found.calm else ""
-            yield f"| {row.name.rpartition('.')[2]} {' '.join(row.params)} | {way} | {len(found.medians)}{lost} | " + (
-                f"{' | '.join(spreads)} | {calm} |"
-            )
+            what = f"{row.name.rpartition('.')[2]} {' '.join(row.params)}"
+            yield f"| {what} | {way} | {len(found.medians)}{lost} | {' | '.join(spreads)} | {calm} |"
 
 
 def _percent(values: Sequence[float]) -> str:
