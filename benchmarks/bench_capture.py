@@ -113,7 +113,6 @@ class CaptureTime(Capture):
         direction="lower",
         hot_path="H17",
         tags=["capture"],
-        requires=["setuptools"],
         timeout=PATIENCE,
         summary="capturing a model of 12 layers in a fresh process, and its first three calls",
     )
@@ -139,7 +138,6 @@ class CapturedRun(Capture):
         direction="lower",
         hot_path="H17",
         tags=["capture"],
-        requires=["setuptools"],
         timeout=PATIENCE,
         summary="forward pass of a captured model of 12 layers over a batch of 64",
     )

@@ -47,7 +47,6 @@ class Instructions:
         tags=["instructions"],
         floor=0.005,
         enough_rounds=3,
-        requires=["setuptools"],
         timeout=600.0,
         summary="instructions of one small operation, counted by callgrind",
     )
