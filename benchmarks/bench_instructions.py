@@ -47,6 +47,7 @@ class Instructions:
         tags=["instructions"],
         floor=0.005,
         enough_rounds=3,
+        seconds=90.0,
         timeout=600.0,
         summary="instructions of one small operation, counted by callgrind",
     )

@@ -36,6 +36,7 @@ def metric(
     full_environment=False,
     requires=(),
     enough_rounds=0,
+    seconds=2.0,
     version="1",
     timeout=60.0,
 ):
@@ -59,6 +60,7 @@ def metric(
         full_environment: Whether it says something wrong in an environment that runs on stub libraries.
         enough_rounds: Rounds after which an answer that was always the same is believed; 0 for as many as others get,
             and 2 for what holds or does not.
+        seconds: How long one process takes for one set of parameters, roughly; for plans.
         requires: Packages that it needs beside torch and numpy; cells in which it is measured get them.
         version: Change it when the benchmark measures something else: old results are then set aside.
         timeout: Seconds.
@@ -84,6 +86,7 @@ def metric(
         "full_environment": full_environment,
         "requires": list(requires),
         "enough_rounds": enough_rounds or (2 if unit == "holds" else 0),
+        "seconds": seconds,
         "version": version,
         "timeout": timeout,
     }

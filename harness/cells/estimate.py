@@ -28,13 +28,11 @@ class Pace:
         bytes_per_second: Download and unpacking together.
         build_seconds: Making an environment from a warm cache.
         start_seconds: Starting a measured process, import included.
-        benchmark_seconds: One benchmark in one process.
     """
 
     bytes_per_second: float = 20 * _MEGABYTE
     build_seconds: float = 3.0
     start_seconds: float = 4.0
-    benchmark_seconds: float = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,7 @@ def estimate(
     locked_bytes: int | None = None,
     missing_bytes: int | None = None,
     built: bool = False,
-    benchmarks: int,
+    seconds: float,
     rounds: int,
     pace: Pace | None = None,
 ) -> Estimate:
@@ -75,7 +73,7 @@ def estimate(
         locked_bytes: The sum of the lock's files, where there is a lock.
         missing_bytes: How much of it the cache lacks; None when nobody has looked, then all of it.
         built: Whether the environment already stands in the store.
-        benchmarks: How many are measured, parameters counted.
+        seconds: How long all that is measured takes in one round.
         rounds: How many rounds are expected.
         pace: How fast things go here.
     """
@@ -89,6 +87,6 @@ def estimate(
     unpacked = wheel * ratio + max(whole - wheel, 0) * _UNPACKED_CUDA_PACKAGES
     share = download / whole if whole else 0.0
     disk = 0 if built else round(unpacked * share) + _LINKED
-    seconds = 0.0 if built else download / pace.bytes_per_second + pace.build_seconds
-    seconds += rounds * (pace.start_seconds + benchmarks * pace.benchmark_seconds)
-    return Estimate(download=download, disk=disk, minutes=seconds / 60, exact=locked_bytes is not None)
+    building = 0.0 if built else download / pace.bytes_per_second + pace.build_seconds
+    measuring = rounds * (pace.start_seconds + seconds)
+    return Estimate(download=download, disk=disk, minutes=(building + measuring) / 60, exact=locked_bytes is not None)

@@ -19,6 +19,8 @@ __all__ = ["DEFAULT_FLOOR", "Direction", "Metric", "metrics_of", "named_params",
 
 #: The smallest relative change that matters, where a metric does not say.
 DEFAULT_FLOOR = 0.03
+# How long a process takes for a row, start left aside, where a metric does not say.
+_SECONDS = 2.0
 
 
 class Direction(StrEnum):
@@ -48,6 +50,7 @@ class Metric:
         isolate: Whether every parameter set needs a fresh process.
         full_environment: Whether it says nothing in a slim environment.
         requires: Packages that its cells need beside the subject (`onnx`).
+        seconds: How long one process takes for one of its rows, roughly; for plans.
         enough_rounds: Rounds that its rows get before the verdicts are first looked at; 0 for as many as others get.
         summary: One line for people.
         param_names: The names of the parameters.
@@ -69,6 +72,7 @@ class Metric:
     isolate: bool = False
     full_environment: bool = False
     requires: tuple[str, ...] = ()
+    seconds: float = _SECONDS
     enough_rounds: int = 0
     summary: str = ""
     param_names: tuple[str, ...] = ()
@@ -122,6 +126,7 @@ def _metric(name: str, entry: Mapping[str, Any], faults: list[str]) -> Metric | 
         isolate=bool(entry.get("isolate", False)),
         full_environment=bool(entry.get("full_environment", False)),
         requires=tuple(entry.get("requires", ())),
+        seconds=float(entry.get("seconds") or _SECONDS),
         enough_rounds=int(entry.get("enough_rounds", 0)),
         param_names=tuple(entry.get("param_names", ())),
         params=tuple(tuple(values) for values in entry.get("params", ())),
@@ -150,7 +155,7 @@ def _wrong_types(entry: Mapping[str, Any]) -> Iterator[str]:
     for name in ("tags", "requires"):
         if not _texts(entry.get(name, ())):
             yield f"{name} is {entry[name]!r}, not a list of texts"
-    for name in ("timeout", "setup_cache_timeout"):
+    for name in ("timeout", "setup_cache_timeout", "seconds"):
         seconds = entry.get(name)
         if seconds is not None and not _positive(seconds):
             yield f"{name} is {seconds!r}, not a positive number of seconds"

@@ -153,7 +153,9 @@ def make_plan(
     is_slim = any(candidate.cell.slim for candidate in expansion.candidates)
     left_out = tuple(metric for metric in metrics if is_slim and metric.full_environment)
     metrics = tuple(metric for metric in metrics if metric not in left_out)
-    cost = partial(_cost, spec, chosen, place, project, len(_runnable(benchmarks, metrics, place)))
+    lasting = {metric.benchmark: metric.seconds for metric in metrics}
+    seconds = sum(lasting[row.name] for row in _runnable(benchmarks, metrics, place))
+    cost = partial(_cost, spec, chosen, place, project, seconds)
     planned = {candidate.cell: plan_candidate(spec, place, candidate) for candidate in expansion.candidates}
     return Plan(
         project=project,
@@ -249,7 +251,9 @@ def _pairs(cells: list[Cell]) -> Iterator[Pair]:
         yield from (Pair(cells[0], other) for other in cells[1:])
 
 
-def _cost(spec: Spec, profile: Profile, place: Place, project: Project, rows: int, planned: PlannedCell) -> Estimate:
+def _cost(
+    spec: Spec, profile: Profile, place: Place, project: Project, seconds: float, planned: PlannedCell
+) -> Estimate:
     cell = planned.cell
     lock, built = None, False
     try:
@@ -264,7 +268,7 @@ def _cost(spec: Spec, profile: Profile, place: Place, project: Project, rows: in
         slim=cell.slim,
         locked_bytes=lock.size if lock else None,
         built=built,
-        benchmarks=rows,
+        seconds=seconds,
         rounds=profile.rounds,
     )
 
