@@ -35,7 +35,7 @@ class Entry:
         cell: What was measured against itself.
         row: The benchmark.
         settings: Of `plain` and `realtime`, those that the run was measured with.
-        noise: The spread of its rounds; None where it gave no ratios, since it skips here for one.
+        noise: The spread of its rounds; None for a row that skips here.
     """
 
     run: str
@@ -80,7 +80,8 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
     from filelock import FileLock  # noqa: PLC0415  # pulls asyncio
 
     path = project.noise(run.header.machine)
-    found = {
+    found: dict[BenchmarkId, Noise | None] = {row.benchmark: None for row in table.skipped}
+    found |= {
         row.benchmark: Noise(spread=row.comparison.spread, degrees=row.comparison.rounds - 1)
         for row in table.rows
         if row.comparison is not None and row.comparison.rounds >= MINIMUM_ROUNDS
@@ -91,9 +92,9 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
             cell=run.header.sides[0].cell,
             row=row,
             settings=settings_of(run.header.options, plain=plain),
-            noise=found.get(row),
+            noise=noise,
         )
-        for row in run.header.rows
+        for row, noise in found.items()
     ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

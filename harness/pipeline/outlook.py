@@ -69,8 +69,8 @@ class Outlook:
         lines = []
         if seen:
             lines.append(
-                f"on this machine {self.sight.looks.budget} rounds see changes of {_share(seen[0])} to "
-                f"{_share(seen[-1])}, {_share(median(seen))} in the middle row, in 8 of 10 runs, as A/A runs have shown"
+                f"on this machine {self.sight.looks.budget} rounds see changes of {_range(seen)}, in 8 of 10 runs, as "
+                "A/A runs have shown"
             )
         if self.unknown:
             which = f"{len(self.unknown)} of the rows" if self.rows else "these rows"
@@ -91,7 +91,7 @@ def look_ahead(plan: Plan, options: Options, *, plain: bool = False) -> Outlook:
     tried = known_noise(entries, settings_of(options, plain=plain))
     known = {row: noise for row, noise in tried.items() if noise is not None}
     metrics = {metric.benchmark: metric for metric in plan.benchmarks.metrics}
-    # What gave no ratio then, since it skips here for one, is in no table.
+    # What skips here is in no table.
     chosen = [row for row in plan.runnable if row in known or row not in tried]
     timed = [known[row] for row in chosen if row in known and metrics[row.name].type == "time"]
     sight = Sight.of(timed, rows=len(chosen), looks=looks_of(options))
@@ -164,3 +164,9 @@ def _what_helps(outlook: Outlook, best: RowOutlook, claimed: float, options: Opt
 
 def _share(value: float) -> str:
     return f"{100 * value:.3g} %"
+
+
+def _range(values: list[float]) -> str:
+    if len(values) == 1:
+        return _share(values[0])
+    return f"{_share(values[0])} to {_share(values[-1])}, {_share(median(values))} in the middle row"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import ExitCode
@@ -73,7 +72,7 @@ class NoiseReport:
         """No, where something that did not change is called slower or faster."""
         if any(row.false_alarm for row in self.rows):
             return ExitCode.NO
-        return ExitCode.FINE if any(row.spread is not None for row in self.rows) else ExitCode.MEASURE
+        return ExitCode.FINE if any(row.found.ratio is not None for row in self.rows) else ExitCode.MEASURE
 
     def page(self) -> Page:
         """For people."""
@@ -92,17 +91,16 @@ class NoiseReport:
     def _result(self) -> Iterator[Cell]:
         known = [row for row in self.rows if row.spread is not None]
         alarms = sum(row.false_alarm for row in self.rows)
-        tone = Tone.BAD if alarms or not known else Tone.GOOD
+        tone = Tone.BAD if self.exit_code else Tone.GOOD
         yield Cell(f"{alarms} of {len(self.rows)} unchanged rows are called slower or faster", tone)
         seen = [1 + row.smallest for row in known if row.smallest is not None and math.isfinite(row.smallest)]
         if seen:
-            low, middle, high = (units.detectable(pick(seen)) for pick in (min, median, max))
             yield Cell(
-                f"a comparison of these rows will see changes of {low} to {high}, {middle} in the middle row, in 8 of "
-                f"10 runs of {self.rounds} rounds; fewer rows or more rounds show smaller ones"
+                f"a comparison of these rows will see changes of {units.detectables(seen)}, in 8 of 10 runs of "
+                f"{self.rounds} rounds; fewer rows or more rounds show smaller ones"
             )
         if self.run.skipped:
-            yield Cell(f"{len(self.run.skipped)} rows skip here", Tone.MUTED)
+            yield Cell(f"skipped here: {', '.join(dict.fromkeys(row.metric for row in self.run.skipped))}", Tone.MUTED)
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from statistics import fmean, median
+from statistics import fmean
 from typing import assert_never
 
 from harness.reporting import units
@@ -175,11 +175,8 @@ def _method(report: RunReport) -> tuple[str, ...]:
             f"rounds included; slower and faster are read from wider ones, for {_counted(report.tested, 'row')} at "
             f"once: the chance that an unchanged table says so anywhere is {units.share(report.alpha)} at most"
         )
-    if len(seen) == 1:
-        lines.append(f"could have seen a change of {units.detectable(seen[0])}, in 8 of 10 such runs")
-    elif seen:
-        low, middle, high = (units.detectable(pick(seen)) for pick in (min, median, max))
-        lines.append(f"could have seen a change of {low} to {high}, {middle} in the middle row, in 8 of 10 such runs")
+    if seen:
+        lines.append(f"could have seen a change of {units.detectables(seen)}, in 8 of 10 such runs")
     calm = [row.calm for row in report.rows if row.calm is not None]
     if calm:
         lines.append(

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 
-__all__ = ["change", "detectable", "duration", "interval", "number", "quantities", "quantity", "scale", "share", "size"]
+__all__ = [
+    "change",
+    "detectable",
+    "detectables",
+    "duration",
+    "interval",
+    "number",
+    "quantities",
+    "quantity",
+    "scale",
+    "share",
+    "size",
+]
 
 #: Units that are scaled, each with its steps from large to small: a factor and a name. Bytes count in thousands, as
 #: download pages and disks do.
@@ -103,6 +116,14 @@ def detectable(ratio: float) -> str:
     if not math.isfinite(ratio):
         return "unknown"
     return f"{100 * (ratio - 1):.1f} %" if ratio <= _FACTOR_ABOVE else _factor(ratio)
+
+
+def detectables(ratios: Sequence[float]) -> str:
+    """Smallest visible ratios of several rows: `1.2 % to 5.3 %, 2.1 % in the middle row`."""
+    if len(ratios) == 1:
+        return detectable(ratios[0])
+    low, middle, high = (detectable(pick(ratios)) for pick in (min, median, max))
+    return f"{low} to {high}, {middle} in the middle row"
 
 
 def share(value: float) -> str:

@@ -101,3 +101,9 @@ def test_a_damaged_file_of_noise_costs_nothing(project: SampleProject) -> None:
     entries = {entry["row"]["params"][0]: entry["noise"] for entry in json.loads(file.read_text())["entries"]}
     assert entries["'small'"]["degrees"] == 2
     assert entries["'large'"] is None
+
+
+def test_what_cannot_run_has_no_noise(project: SampleProject) -> None:
+    told = project.json("calibrate", "--from", "5.0", "--to", "5.0", "--rounds", "3", status=4)
+    assert [row["spread"] for row in told["rows"]] == [None]
+    assert any("harness calibrate" in note for note in project.json("plan")["notes"])

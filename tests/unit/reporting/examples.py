@@ -344,7 +344,9 @@ NOISE = NoiseReport(
             degrees=9,
             smallest=0.052,
         ),
-        NoiseRow(found=row(Verdict.UNDECIDED, metric="loading", params=(), baseline=None, reason="it crashed")),
+        NoiseRow(
+            found=row(Verdict.UNDECIDED, metric="loading", params=(), baseline=None, ratio=None, reason="it crashed")
+        ),
     ),
     rounds=20,
     file="results/noise/box.json",
