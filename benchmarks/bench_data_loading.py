@@ -213,7 +213,7 @@ class WorkerFaults:
         try:
             seen = self.meet()
         except RuntimeError as error:
-            explain(note=f"no error within {PATIENCE} s: {str(error)[-200:]}")
+            explain(note=f"no answer: {str(error)[-200:]}")
             return 0.0
         return float(FAULTS[self.fault] in seen["error"])
 

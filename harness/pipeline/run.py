@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 from harness.cells.cell import Cell
-from harness.errors import HarnessError, MeasurementError, ResolveError
+from harness.errors import HarnessError, InstallError, MeasurementError, ResolveError
 from harness.measurement.events import Event
 from harness.measurement.options import Options
 from harness.measurement.runs import Run
@@ -53,8 +54,7 @@ def run_plan(
     plan, lost = without_lost_packages(plan)
     for note in lost:
         on_note(note)
-    cells = [cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)]
-    built = build_all(plan.project, plan.spec, plan.place, cells, on_building=on_building)
+    plan, built = _build(plan, on_note, on_building)
     for pair in plan.pairs:
         if error := _why_not(pair, built):
             if len(plan.pairs) == 1:
@@ -111,28 +111,60 @@ def without_lost_packages(plan: Plan) -> tuple[Plan, tuple[str, ...]]:
     Old releases are resolved as of their day, when a package may not have been there. Its metrics skip; that is better
     than no run at all.
     """
-    cells = {cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)}
-    lost: dict[str, str] = {}
-    for name in sorted({name for metric in plan.metrics for name in metric.requires}):
-        for cell in sorted(cell for cell in cells if (name, "") in cell.packages):
+    lost: dict[str, tuple[Cell, str]] = {}
+    for name in _required(plan):
+        for cell in sorted(cell for cell in _cells(plan) if (name, "") in cell.packages):
             alone = cell.but(packages=tuple(p for p in cell.packages if p[0] == name or p[1]))
             try:
                 uv = plan.place.uv_for(alone)
                 lock_for(request_for(plan.spec, plan.place, alone), uv, locks=plan.project.locks)
             except ResolveError as error:
-                users = ", ".join(metric.name for metric in plan.metrics if name in metric.requires)
-                lost[name] = (
-                    f"{name} cannot be had for {alone.subject} {alone.release}: {users} will skip ({error.why})"
-                )
+                lost[name] = cell, error.why
                 break
+    return _without(plan, lost)
+
+
+def _build(plan: Plan, on_note: Callable[[str], None], on_building: Callable[[Building], None]) -> tuple[Plan, Built]:
+    """Builds all cells; a package that only some metrics need, and that does not install, is left out and they skip."""
+    while True:
+        built = build_all(plan.project, plan.spec, plan.place, _cells(plan), on_building=on_building)
+        lost: dict[str, tuple[Cell, str]] = {}
+        for cell, error in built.failures.items():
+            names = [name for name in _required(plan) if (name, "") in cell.packages]
+            # uv names the one that it could not build; where it does not, none of them is worth the whole run.
+            told = [name for name in names if f"`{name}==" in error.what]
+            if isinstance(error, InstallError):
+                lost |= dict.fromkeys(told or names, (cell, shorten(error.what, 300)))
+        if not lost:
+            return plan, built
+        plan, notes = _without(plan, lost)
+        for note in notes:
+            on_note(note)
+
+
+def _cells(plan: Plan) -> list[Cell]:
+    return list(dict.fromkeys(cell for pair in plan.pairs for cell in (pair.baseline, pair.candidate)))
+
+
+def _required(plan: Plan) -> list[str]:
+    return sorted({name for metric in plan.metrics for name in metric.requires})
+
+
+def _without(plan: Plan, lost: Mapping[str, tuple[Cell, str]]) -> tuple[Plan, tuple[str, ...]]:
+    """The plan without some packages, and a sentence for each."""
     if not lost:
         return plan, ()
 
     def kept(cell: Cell) -> Cell:
         return cell.but(packages=tuple(p for p in cell.packages if p[0] not in lost or p[1]))
 
+    def told(name: str, cell: Cell, why: str) -> str:
+        users = ", ".join(metric.name for metric in plan.metrics if name in metric.requires)
+        return f"{name} cannot be had for {cell.subject} {cell.release}: {users} will skip ({why})"
+
+    notes = tuple(told(name, *why) for name, why in lost.items())
     pairs = tuple(Pair(kept(pair.baseline), kept(pair.candidate)) for pair in plan.pairs)
-    return replace(plan, pairs=pairs, notes=(*plan.notes, *lost.values())), tuple(lost.values())
+    return replace(plan, pairs=pairs, notes=(*plan.notes, *notes)), notes
 
 
 def _complete_line(plan: Plan) -> None:

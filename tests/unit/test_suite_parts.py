@@ -35,6 +35,14 @@ def test_a_child_gets_the_variables_that_it_is_given() -> None:
     assert in_child(os.getenv, "PATH", timeout=30, variables={"ONLY": "this"}) is None
 
 
+def test_a_child_that_watches_its_own_children_ends_well() -> None:
+    code = (
+        "__import__('signal').signal(17, lambda *_: 1 / 0) and None, "
+        "[__import__('subprocess').Popen(['sleep', '60']) for _ in range(30)] and None, 'fine'"
+    )
+    assert in_child(eval, code, timeout=30)[-1] == "fine"
+
+
 def test_a_child_that_hangs_is_killed(folder: Path) -> None:
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="had not ended after 1 s and was killed"):
