@@ -34,6 +34,7 @@ __all__ = ["command"]
 @click.option(
     "--rounds", type=click.IntRange(3, 500), default=10, show_default=True, help="Rounds of every row against itself."
 )
+@click.option("--samples", type=click.IntRange(5, 10_000), help="As for `run`: the noise of each number is kept apart.")
 @click.option("--realtime", is_flag=True, help="As for `run`: the noise with and without it is kept apart.")
 @click.option("--plain", is_flag=True, help="As for `run`: the noise with and without it is kept apart.")
 @click.option("--simulate", is_flag=True, help="In place of measuring: try the rules on noise whose truth is known.")
@@ -76,6 +77,7 @@ def _measure(form: str, rounds: int, options: dict[str, Any]) -> int:
     start = time.monotonic()
     plain, realtime = options["plain"], options["realtime"]
     plan = plan_of(options).against_itself()
+    plan = replace(plan, profile=replace(plan.profile, samples=options["samples"] or plan.profile.samples))
     profile = replace(plan.profile, rounds=rounds, max_rounds=rounds)
     how = replace(options_of(profile), realtime=REALTIME_PRIORITY if realtime else 0)
     teller = Teller()

@@ -69,7 +69,7 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, claimed: fl
     The same command goes on where an interrupted one stopped.
     """  # noqa: D301
     from harness.cli.progress import Teller
-    from harness.pipeline.outlook import look_ahead, refuse_claim
+    from harness.pipeline.outlook import look_ahead, weigh_claim
     from harness.pipeline.run import Failed, run_plan
     from harness.reporting.comparison import FailedPair, Several
     from harness.reporting.plot_files import write_report
@@ -78,10 +78,9 @@ def command(form: str, *, plain: bool, realtime: bool, strict: bool, claimed: fl
     plan = plan_of(options)
     how = _how(plan, options, realtime=realtime, strict=strict)
     outlook = look_ahead(plan, how, plain=plain)
-    if claimed is not None:
-        refuse_claim(outlook, claimed, how)
+    said = weigh_claim(outlook, claimed) if claimed is not None else ""
     teller = Teller()
-    for text in (*plan.notes, *outlook.notes):
+    for text in filter(None, (*plan.notes, *outlook.notes, said)):
         teller.note(text)
     reports: list[RunReport] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from harness.asv_plugin.machine import Machine, this_machine
@@ -30,7 +30,7 @@ from harness.statistics.curves import CurveRow, curve_rows
 from harness.statistics.looks import Looks
 from harness.statistics.table import VerdictTable, verdict_table
 
-__all__ = ["Comparison", "judge_run", "looks_of", "measure_pair", "options_of", "store_results"]
+__all__ = ["Comparison", "judge_run", "looks_of", "measure_pair", "options_of", "store_results", "within"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,13 @@ class Comparison:
 
 def options_of(profile: Profile) -> Options:
     """How a profile measures; the verdicts are looked at after its first rounds, and three times while more follow."""
-    extra = profile.max_rounds - profile.rounds
-    return Options(
-        rounds=profile.rounds, max_rounds=profile.max_rounds, batch=max(1, -(-extra // 3)), samples=profile.samples
-    )
+    return within(Options(rounds=profile.rounds, samples=profile.samples), profile.max_rounds)
+
+
+def within(options: Options, max_rounds: int) -> Options:
+    """The same with another limit of rounds."""
+    rounds = min(options.rounds, max_rounds)
+    return replace(options, rounds=rounds, max_rounds=max_rounds, batch=max(1, -(-(max_rounds - rounds) // 3)))
 
 
 def looks_of(options: Options) -> Looks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from harness.statistics.noise import Noise, pooled
 from harness.statistics.table import VerdictTable
 from harness.statistics.verdict import MINIMUM_ROUNDS
 
-__all__ = ["Entry", "keep_noise", "known_noise", "settings_of", "stored_noise"]
+__all__ = ["Entry", "keep_noise", "known_noise", "settings_of", "skipped_rows", "stored_noise"]
 
 SCHEMA = 1
 #: So many runs of a row count, the newest: machines change.
@@ -34,7 +34,7 @@ class Entry:
         run: The id of the run; ids sort by time.
         cell: What was measured against itself.
         row: The benchmark.
-        settings: Of `plain` and `realtime`, those that the run was measured with.
+        settings: What else the noise depends on (see `settings_of`).
         noise: The spread of its rounds; None for a row that skips here.
     """
 
@@ -59,6 +59,9 @@ def stored_noise(path: Path) -> tuple[Entry, ...]:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            what = f"it is no object of schema {SCHEMA}"
+            raise FormatError(what)
         return structure(document, _File).entries
     except FileNotFoundError:
         return ()
@@ -91,7 +94,7 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
             run=run.header.run,
             cell=run.header.sides[0].cell,
             row=row,
-            settings=settings_of(run.header.options, plain=plain),
+            settings=settings_of(run.header.options, plain=plain, realtime=_was_realtime(run)),
             noise=noise,
         )
         for row, noise in found.items()
@@ -108,17 +111,29 @@ def keep_noise(project: Project, run: Run, table: VerdictTable, *, plain: bool) 
     return path
 
 
-def known_noise(entries: Iterable[Entry], settings: tuple[str, ...]) -> dict[BenchmarkId, Noise | None]:
-    """The noise of each row that was measured with these settings, from its newest runs; None where it has none."""
-    by_row: defaultdict[BenchmarkId, dict[str, Noise | None]] = defaultdict(dict)
+def known_noise(entries: Iterable[Entry], settings: tuple[str, ...]) -> dict[BenchmarkId, Noise]:
+    """The noise of each row that was measured with these settings, from its newest runs, whatever the cell."""
+    by_row: defaultdict[BenchmarkId, dict[str, Noise]] = defaultdict(dict)
     for entry in entries:
-        if entry.settings == settings:
+        if entry.settings == settings and entry.noise is not None:
             by_row[entry.row][entry.run] = entry.noise
-    newest = {row: [runs[run] for run in sorted(runs)[-_NEWEST:]] for row, runs in by_row.items()}
-    return {row: pooled(noise for noise in noises if noise is not None) for row, noises in newest.items()}
+    found = {row: pooled(runs[run] for run in sorted(runs)[-_NEWEST:]) for row, runs in by_row.items()}
+    return {row: noise for row, noise in found.items() if noise is not None}
 
 
-def settings_of(options: Options, *, plain: bool) -> tuple[str, ...]:
-    """How the noise of a run may differ from that of others: of `plain` and `realtime`, those that it uses."""
-    chosen = {"plain": plain, "realtime": options.realtime > 0}
+def skipped_rows(entries: Iterable[Entry], cells: Collection[str]) -> frozenset[BenchmarkId]:
+    """The rows that one of these cells skipped when it was last measured here."""
+    last = {(entry.cell, entry.row): entry for entry in sorted(entries, key=lambda entry: entry.run)}
+    return frozenset(row for (cell, row), entry in last.items() if cell in cells and entry.noise is None)
+
+
+def settings_of(options: Options, *, plain: bool, realtime: bool) -> tuple[str, ...]:
+    """What else the noise of a row depends on: how many samples, and of `plain` and `realtime` those in use."""
+    chosen = {f"{options.samples} samples": True, "plain": plain, "realtime": realtime}
     return tuple(name for name, on in chosen.items() if on)
+
+
+def _was_realtime(run: Run) -> bool:
+    """Whether that was permitted, by the processes' own account."""
+    seen = [facts.get("scheduling") for facts in run.fingerprints.values()]
+    return bool(seen) and all(scheduling in {"fifo", "rr"} for scheduling in seen)

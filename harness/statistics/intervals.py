@@ -21,14 +21,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
 
 __all__ = [
     "TRIM_ONE_IN",
     "Estimate",
+    "chi_squared_quantile",
     "detectable_difference",
     "least_deviation",
-    "normal_quantile",
     "student_quantile",
     "trimmed_mean",
 ]
@@ -106,7 +105,7 @@ def least_deviation(deviation: float, count: int, confidence: float = 0.95) -> f
     """
     if count < 2:
         return 0.0
-    return deviation * math.sqrt((count - 1) / _chi_squared_quantile(confidence, count - 1))
+    return deviation * math.sqrt((count - 1) / chi_squared_quantile(confidence, count - 1))
 
 
 def detectable_difference(estimate: Estimate, level: float, power: float = 0.8) -> float:
@@ -134,7 +133,8 @@ def _noncentrality(level: float, power: float, degrees: int) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _chi_squared_quantile(probability: float, degrees: int) -> float:
+def chi_squared_quantile(probability: float, degrees: int) -> float:
+    """The value that a chi-squared variable with these degrees of freedom stays below with this probability."""
     from scipy.special import chdtri  # noqa: PLC0415
 
     return float(chdtri(degrees, 1 - probability))
@@ -147,8 +147,3 @@ def student_quantile(probability: float, degrees: int) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(degrees, probability))
-
-
-def normal_quantile(probability: float) -> float:
-    """The value that a standard normal variable stays below with this probability."""
-    return NormalDist().inv_cdf(probability)

@@ -1,24 +1,26 @@
-"""The noise of rows as an A/A run shows it, and the smallest change that a table sees in it."""
+"""The noise of rows as A/A runs show it, and the smallest change that a table sees in it."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import reduce
-from statistics import median
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from statistics import NormalDist, fmean, median
 from typing import Self
 
-from harness.statistics.intervals import TRIM_ONE_IN, Estimate, detectable_difference, normal_quantile
+from harness.statistics.intervals import TRIM_ONE_IN, chi_squared_quantile, student_quantile
 from harness.statistics.looks import Looks
 from harness.statistics.rule import QUIETEST
 from harness.statistics.verdict import MINIMUM_ROUNDS
 
 __all__ = ["Noise", "Sight", "pooled"]
 
-#: A change counts as visible when this share of runs would see it.
+#: A change counts as visible when this share of runs sees it.
 POWER = 0.8
+#: The observed noise of a run is taken at so many quantiles.
+_QUANTILES = 50
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,11 @@ class Noise:
 
     spread: float
     degrees: int
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.spread) and self.spread >= 0 and self.degrees >= 1):
+            what = f"noise has a spread of 0 or more and a degree of freedom, not {self.spread} and {self.degrees}"
+            raise ValueError(what)
 
     def __add__(self, other: Self) -> Noise:
         """Both together: their variances, weighted by their degrees of freedom."""
@@ -53,7 +60,7 @@ class Sight:
     Attributes:
         rows: How many rows the table compares.
         looks: When it is looked at.
-        least: What the spread of a row is taken to be at least, as verdicts do.
+        least: What the spread of a timed row is taken to be at least, as verdicts do.
     """
 
     rows: int
@@ -65,30 +72,79 @@ class Sight:
         """The sight of a table, given the noise of those of its rows that are timed."""
         return cls(rows=rows, looks=looks, least=QUIETEST * median([noise.spread for noise in timed] or [0.0]))
 
-    def smallest(self, noise: Noise, floor: float, *, rounds: int | None = None) -> float:
-        """The smallest change, as a share, that is called slower or faster in 8 of 10 runs; infinite where none is.
+    def smallest(self, noise: Noise, floor: float, *, timed: bool = True) -> float:
+        """The smallest change, as a share, that is called slower or faster in 8 of 10 runs of all rounds.
 
-        Two things are asked of a change: that the table's interval excludes none, and that the estimate reaches the
-        floor.
+        Two things are asked of a change at once: that the table's interval excludes none, and that the estimate
+        reaches the floor. For normal noise their probability is an integral over the noise that the run observes, whose
+        variance has a chi-squared distribution (the noncentral t distribution, where there is no floor).
 
         Args:
-            noise: Of the row.
+            noise: Of the row, taken to be known.
             floor: The smallest change that matters to its metric.
-            rounds: How many rounds it gets; all of the budget by default.
+            timed: Whether the machine's speed is in the values: then no row is taken to be as quiet as it looks.
+
+        Returns:
+            Infinity where so few rounds never show a change.
         """
-        count = rounds or self.looks.budget
+        count = self.looks.budget
+        if noise.spread == 0 and not timed and count > 1:
+            return floor  # equal values need no estimate
         if count < MINIMUM_ROUNDS:
             return math.inf
-        trim = count // TRIM_ONE_IN
-        error = max(noise.spread, self.least) / math.sqrt(count)
-        estimate = Estimate(centre=0.0, standard_error=error, degrees=count - 2 * trim - 1, trimmed=trim)
-        # The looks of a longer run are as many, farther apart.
-        level = self.looks.levels(rows=self.rows, rounds=self.looks.budget).table
-        excluded = detectable_difference(estimate, level, POWER)
-        return math.expm1(max(excluded, math.log1p(floor) + normal_quantile(POWER) * error))
+        level = self.looks.levels(rows=self.rows, rounds=count).table
+        degrees = count - 2 * (count // TRIM_ONE_IN) - 1
+        least = self.least if timed else 0.0
+        return math.expm1(_smallest(noise.spread, least, math.log1p(floor), count, degrees, level))
 
-    def rounds_for(self, change: float, noise: Noise, floor: float, *, most: int = 500) -> int | None:
-        """The fewest rounds in which a change of this share is visible; None where `most` are too few."""
-        counts = range(MINIMUM_ROUNDS, most + 1)
-        place = bisect_left(counts, -change, key=lambda count: -self.smallest(noise, floor, rounds=count))
-        return counts[place] if place < len(counts) else None
+    def rounds_for(
+        self,
+        change: float,
+        noise: Noise,
+        floor: float,
+        looks_of: Callable[[int], Looks],
+        *,
+        timed: bool = True,
+        most: int = 200,
+    ) -> int | None:
+        """The fewest rounds, more than now, in which a change of this share is visible; None where `most` are too few.
+
+        Args:
+            change: A share.
+            noise: Of the row.
+            floor: The smallest change that matters to its metric.
+            looks_of: When a run of so many rounds at most is looked at.
+            timed: As for `smallest`.
+            most: Where to stop.
+        """
+        for count in range(max(MINIMUM_ROUNDS, self.looks.budget + 1), most + 1):
+            if replace(self, looks=looks_of(count)).smallest(noise, floor, timed=timed) <= change:
+                return count
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _smallest(spread: float, least: float, floor: float, count: int, degrees: int, level: float) -> float:
+    """On the log scale."""
+    if max(spread, least) == 0:
+        return floor
+    error = spread / math.sqrt(count)
+    reach = student_quantile((1 + level) / 2, degrees) / math.sqrt(count)
+    limits = [max(floor, reach * max(seen * spread, least)) for seen in _seen(degrees)]
+    if error == 0:
+        return max(limits)
+    low, high = floor, max(limits) + 5 * error
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        if fmean(_NORMAL.cdf((middle - limit) / error) for limit in limits) < POWER:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@lru_cache(maxsize=256)
+def _seen(degrees: int) -> tuple[float, ...]:
+    """Quantiles of the standard deviation that is observed where the true one is 1."""
+    steps = [(index + 0.5) / _QUANTILES for index in range(_QUANTILES)]
+    return tuple(math.sqrt(chi_squared_quantile(step, degrees) / degrees) for step in steps)
