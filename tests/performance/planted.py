@@ -144,7 +144,9 @@ def prepare_asv(bench: Bench) -> None:
     (folder / "asv.conf.json").write_text(json.dumps(configuration, indent=1))
     (folder / "home").mkdir()
     path = f"{bench.environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    call([sys.executable, "-m", "asv", "setup"], cwd=folder, PATH=path)
+    # It hands what it made to `sys.exit`, so that its status is 1 when all is well.
+    call([sys.executable, "-m", "asv", "setup"], cwd=folder, good=(1,), PATH=path)
+    assert list(folder.glob("env/*/bin/python"))
     call([sys.executable, "-m", "asv", "machine", "--yes"], cwd=folder, HOME=str(folder / "home"))
 
 
