@@ -40,6 +40,8 @@ _NO_UNIT = "unit"
 
 #: Outside of half and double, a factor reads better than a percentage.
 _FACTOR_BELOW, _FACTOR_ABOVE = 0.5, 2.0
+#: Two or three rounds of a large table see nothing; how little, nobody needs to know.
+_BLIND = 100.0
 
 
 def number(value: float) -> str:
@@ -112,9 +114,11 @@ def interval(low: float, high: float) -> str:
 
 
 def detectable(ratio: float) -> str:
-    """A smallest visible ratio as the change it is: `1.2 %`, `x 2.3`; `unknown` where one round tells nothing."""
+    """A smallest visible ratio as the change it is: `1.2 %`, `x 2.3`, `over x 100`; `unknown` where one round tells nothing."""
     if not math.isfinite(ratio):
         return "unknown"
+    if ratio > _BLIND:
+        return f"over x {_BLIND:g}"
     return f"{100 * (ratio - 1):.1f} %" if ratio <= _FACTOR_ABOVE else _factor(ratio)
 
 

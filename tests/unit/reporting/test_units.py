@@ -122,7 +122,8 @@ def test_intervals(low, high, text):
 
 
 def test_detectable_changes():
-    assert [units.detectable(ratio) for ratio in (1.012, 3.0, math.inf)] == ["1.2 %", "x 3.00", "unknown"]
+    found = [units.detectable(ratio) for ratio in (1.012, 3.0, 1.8e62, math.inf)]
+    assert found == ["1.2 %", "x 3.00", "over x 100", "unknown"]
 
 
 def test_shares():
