@@ -114,7 +114,7 @@ def interval(low: float, high: float) -> str:
 
 
 def detectable(ratio: float) -> str:
-    """A smallest visible ratio as the change it is: `1.2 %`, `x 2.3`, `over x 100`; `unknown` where one round tells nothing."""
+    """A smallest visible ratio as the change it is: `1.2 %`, `x 2.3`, `over x 100`; `unknown` for a single round."""
     if not math.isfinite(ratio):
         return "unknown"
     if ratio > _BLIND:
