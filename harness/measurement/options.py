@@ -35,7 +35,7 @@ class Options:
     batch: int = 5
     samples: int = 20
     min_samples: int = 5
-    budget: float = 1.0
+    budget: float = 0.7
     repeats: int = 20
     calm: float = 1.2
     pin: bool = True
